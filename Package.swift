@@ -96,7 +96,7 @@ for target in package.targets where target.type == .test {
 if Context.environment["PURL_CHECKS"] != nil {
     package.targets += [
         check("FaultMatrix", needs: ["Faults"]),
-        check("Stress", needs: ["Purl", "PurlTesting", "PurlIO", "Faults"]),
+        check("Stress", needs: ["Purl", "PurlTLS", "PurlTesting", "PurlIO", "Faults"]),
         check("CrashSubject", needs: ["Purl", "PurlDownloads", "PurlTesting"]),
         check("ConversationSubject", needs: ["Purl", "PurlTesting"]),
         check("TLSSubject", needs: ["Purl", "PurlTLS"]),

@@ -89,6 +89,7 @@ final class Arena: Sendable {
         configuration.partialDownloadsDirectory = folder.appendingPathComponent("partials")
         configuration.backgroundSessionsDirectory = folder.appendingPathComponent("background")
         configuration.protocolClasses = [Murmur.self]
+        configuration.tlsProvider = server.provider
         configuration.timeoutIntervalForRequest = Double(dice.below(4) + 1) / 4
         configuration.timeoutIntervalForResource = 20
         configuration.httpMaximumConnectionsPerHost = dice.below(6) + 1

@@ -86,9 +86,10 @@ struct Load: Sendable {
         let server = arena.server
         var url =
             switch aim {
-            case .resource: server.server.url(dice.pick(MisbehavingServer.paths) ?? "/text")
-            case .webSocket: server.webSocketURL(dice.pick(MisbehavingServer.webSocketPaths) ?? "/ws")
-            case .upgrade: server.server.url(dice.pick(MisbehavingServer.upgradePaths) ?? "/stream")
+            case .resource: server.url(dice.pick(MisbehavingServer.paths) ?? "/text", &dice)
+            case .webSocket:
+                server.url(dice.pick(MisbehavingServer.webSocketPaths) ?? "/ws", isWebSocket: true, &dice)
+            case .upgrade: server.url(dice.pick(MisbehavingServer.upgradePaths) ?? "/stream", &dice)
             }
         if case .resource = aim, dice.once(in: 24), let stub = Murmur.url { url = stub }
         if dice.once(in: 64), let nowhere = URL(string: "http://127.0.0.1:1/") { url = nowhere }

@@ -1,4 +1,5 @@
 import Foundation
+import PurlTLS
 import PurlTesting
 
 /// A server most of whose responses go wrong.
@@ -9,20 +10,42 @@ struct MisbehavingServer: Sendable {
     static let password = "word"
 
     let server: LoopbackServer
+    /// Makes sessions trust the server; `nil` on a machine without OpenSSL.
+    let provider: SystemTLS?
+    /// The port of https and wss, where there is a provider.
+    private let securePort: Int?
     /// Those that speak no HTTP.
     private let streams: [LoopbackServer]
+    /// Their ports, and those where they begin with a handshake.
+    private let streamPorts: [Int]
 
     init() throws {
         server = try LoopbackServer(maximumRecordedBody: 0, recordsRequests: false)
         streams = try Self.scripts.map {
             try LoopbackServer(maximumRecordedBody: 0, recordsRequests: false, stream: $0)
         }
+        let plainPorts = streams.map { Int($0.port) }
+        if TestAuthority.isAvailable {
+            let authority = TestAuthority()
+            provider = SystemTLS(trusting: try authority.rootDER)
+            securePort = try server.listen(tls: ServerTLS(authority)).port
+            streamPorts = plainPorts + (try streams.compactMap { try $0.listen(tls: ServerTLS(authority)).port })
+        } else {
+            (provider, securePort, streamPorts) = (nil, nil, plainPorts)
+        }
         for (path, reply) in Self.replies { server.route(path, reply) }
     }
 
     /// A port of a server of streams, or now and then one without a server.
     func streamPort(_ dice: inout Dice) -> Int {
-        dice.once(in: 32) ? dice.below(2) : Int((dice.pick(streams) ?? server).port)
+        dice.once(in: 32) ? dice.below(2) : dice.pick(streamPorts) ?? Int(server.port)
+    }
+
+    /// A URL of the server's, over TLS where it can be, one time of three.
+    func url(_ path: String, isWebSocket: Bool = false, _ dice: inout Dice) -> URL {
+        let plain = isWebSocket ? webSocketURL(path) : server.url(path)
+        guard let securePort, dice.once(in: 3) else { return plain }
+        return URL(string: "\(isWebSocket ? "wss" : "https")://127.0.0.1:\(securePort)\(path)") ?? plain
     }
 
     func closeConnections() { for server in [server] + streams { server.closeConnections() } }
@@ -36,8 +59,7 @@ struct MisbehavingServer: Sendable {
     /// Paths where the server switches protocols on request, and where it does not.
     static let upgradePaths = ["/stream", "/stream", "/stream-talking", "/stream-reset", "/large", "/chunked", "/echo"]
 
-    /// A `ws:` URL of the server.
-    func webSocketURL(_ path: String) -> URL {
+    private func webSocketURL(_ path: String) -> URL {
         URL(string: "ws://127.0.0.1:\(server.port)\(path)") ?? server.url(path)
     }
 
@@ -70,6 +92,12 @@ struct MisbehavingServer: Sendable {
         ("/reset", resource.reset(at: .midBody)),
         ("/reset-head", resource.reset(at: .midHead)),
         ("/stalled", resource.stalled(at: .midBody)),
+        // Over TLS alone.
+        ("/record-truncated", resource.fault(.record(.truncated), at: .midBody)),
+        ("/record-ended", resource.fault(.record(.closeNotify), at: .midBody)),
+        ("/record-length", resource.fault(.record(.wrongLength(20_000)), at: .midBody)),
+        ("/record-flipped", resource.fault(.record(.flippedBit), at: .midBody)),
+        ("/record-stalled", resource.fault(.record(.stalled(until: nil)), at: .midBody)),
         ("/silent", resource.stalled(at: .beforeHead)),
         ("/closing", .text(text).closingConnection(announced: false)),
         ("/garbage", .raw("HTTP/1.1 two hundred\r\n\r\n")),
