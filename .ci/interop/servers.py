@@ -122,7 +122,7 @@ daemon off;
 master_process off;
 pid {self.folder}/nginx.pid;
 error_log {self.folder}/error.log;
-events {{ }}
+events {{ worker_connections 4096; }}
 http {{
     client_body_temp_path {self.folder}/body;
     proxy_temp_path {self.folder}/proxy;

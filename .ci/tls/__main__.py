@@ -10,6 +10,7 @@ certificates made there. Each check prints a line that begins with "ok" or "FAIL
 
 import argparse
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,14 @@ from secure_servers import OpenSSLServer, SecureNginx, read_head, secured  # noq
 from servers import Nginx, free_port  # noqa: E402
 from surroundings import environment, start, stop  # noqa: E402
 from verdicts import Verdicts  # noqa: E402
+
+
+# What a download over a line of so many MB/s keeps of its speed beside a thousand handshakes, in percent. It is 90 and more where
+# the client has a processor for itself; here the servers share two processors with it. What this has to find is a handshake on the
+# network thread, during which nothing is received. It counts only where the download alone has the line's speed, or the machine is busy with
+# something else, and the best of three measurements counts.
+LINE = 125
+LEAST_SHARE = 50
 
 
 class SecurePurl(Purl):
@@ -120,7 +129,7 @@ class Run:
         check("nginx: a delegate trusts a server with an unknown root", self.trust, nginx)
 
     def handshakes(self):
-        """What 400 connections cost each and a download over a line of 1 Gbit/s. How much that is depends on the machine."""
+        """What 1,000 connections cost each, and, all at once, a download over a line of 1 Gbit/s."""
         folder = self.folder / "handshakes"
         (folder / "documents" / "slow").mkdir(parents=True)
         (folder / "documents" / "small").write_text("hello")
@@ -131,18 +140,25 @@ class Run:
             (folder / name).mkdir()
         secure = SecureNginx(folder / "secure", folder / "documents", 1, self.certificate,
                              options="ssl_session_cache off; ssl_session_tickets off; keepalive_timeout 0;")
-        plain = Nginx(folder / "plain", folder / "documents", 125_000_000)
+        plain = Nginx(folder / "plain", folder / "documents", LINE * 1_000_000)
         try:
             for server in (secure, plain):
                 server.start()
                 servers.append(server)
-            done = subprocess.run([self.load_program, self.authority.root, "400", secure.url("small"),
-                                   plain.url("slow/long")], capture_output=True, text=True, env=environment(), timeout=120)
+            for _ in range(3):
+                done = subprocess.run([self.load_program, self.authority.root, "1000", secure.url("small"),
+                                       plain.url("slow/long")], capture_output=True, text=True, env=environment(), timeout=120)
+                expect(done.returncode == 0, f"exit status {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
+                words = "; ".join(done.stdout.split("\n")).strip("; ")
+                speed, share = int(re.search(r"alone: (\d+) MB/s", words)[1]), int(re.search(r"MB/s, (\d+) %", words)[1])
+                if speed < LINE * 0.9:
+                    return f"the machine is too busy to judge: {words}"
+                if share >= LEAST_SHARE:
+                    return words
         finally:
             for server in servers:
                 server.kill()
-        expect(done.returncode == 0, f"exit status {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
-        return "; ".join(done.stdout.split("\n")).strip("; ")
+        expect(False, f"less than {LEAST_SHARE} % three times: {words}")
 
     def subject(self, *words, trusted=True, variables=None):
         root = ["--cacert", self.authority.root] if trusted else []

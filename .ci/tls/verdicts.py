@@ -7,11 +7,11 @@ import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from authority import openssl
 from report import expect, wait_until
-from secure_servers import is_listening
+from secure_servers import SecureNginx, is_listening
 from servers import free_port
 
 HOST = "www.example.test"
@@ -21,6 +21,16 @@ NO_COMMON_NAME = "RFC 9525 §2: a Common Name is not the name of a host"
 STAPLE_COUNTS = "curl looks at stapled responses with --cert-status alone"
 NO_OLD_KEYS = "RFC 9325 §4.1: no key exchange with RSA, and no finite fields that the server chooses"
 MUST_STAPLE = "RFC 7633: the certificate requires a stapled response"
+
+# Rows that come once more, with nginx in the place of s_server.
+ON_NGINX = {
+    "RSA, 2,048 bits", "ECDSA, P-256", "ECDSA, P-384", "Ed25519", "TLS 1.2 alone", "TLS 1.3 alone", "a wildcard", "an IPv4 address",
+    "an intermediate", "six intermediates", "the root is sent as well", "a name within constraints",
+    "a stapled response: good", "a stapled response, required: good",
+    "expired", "not yet valid", "another host", "a wildcard one level too deep", "a Common Name alone", "a NUL in the name",
+    "self-signed", "an unknown root", "the intermediate is missing", "the intermediate may not sign", "the path is too long",
+    "a name outside of constraints", "for clients alone", "revoked, by a stapled response of the intermediate's",
+    "the same with TLS 1.2", "a required stapled response is missing"}
 
 CONFIGURATION = """
 [ca]
@@ -146,7 +156,23 @@ class Chain:
     stricter: str = ""
     curl: tuple = ()
     address: str = "127.0.0.1"
-    downgrades: bool = False
+    # What someone on the way makes of what the clients send, and of what the server sends.
+    changes: tuple = ()
+    nginx: bool = False
+
+    @property
+    def from_nginx(self):
+        return replace(self, title=f"{self.title}, from nginx", nginx=True)
+
+    @property
+    def nginx_options(self):
+        """nginx's words for the options of s_server."""
+        versions = {"-tls1_2": "TLSv1.2", "-tls1_3": "TLSv1.3"}
+        chosen = [versions[word] for word in self.options if word in versions]
+        words = f"ssl_protocols {' '.join(chosen or versions.values())};"
+        if "-status_file" in self.options:
+            words += f" ssl_stapling on; ssl_stapling_file {self.options[self.options.index('-status_file') + 1]};"
+        return words
 
 
 def chains(make):
@@ -300,7 +326,10 @@ def chains(make):
         ("TLS 1.1 alone", one, {"options": ("-tls1_1", *weak)}),
         ("ciphers without encryption", server(key="rsa2048"), {"options": ("-tls1_2", "-cipher", "eNULL:@SECLEVEL=0")}),
         ("ciphers without a certificate", one, {"options": ("-tls1_2", "-cipher", "aNULL:@SECLEVEL=0")}),
-        ("downgraded on the way", one, {"downgrades": True}),
+        ("a protocol that was not offered alone (ALPN)", one, {"options": ("-alpn", "h2"), "curl": ("--http1.1",)}),
+        # OpenSSL 3 has no such ciphers that a server could be told to choose: it is put into the server's hello.
+        ("an export cipher", server(key="rsa2048"), {"options": ("-tls1_2",), "changes": (as_it_is, with_export_cipher)}),
+        ("downgraded on the way", one, {"changes": (without_newest, as_it_is)}),
     ]
     return ([Chain(title, certificate, True, **options) for title, certificate, options in good]
             + [Chain(title, certificate, False, **options) for title, certificate, options in bad])
@@ -336,6 +365,7 @@ class Verdicts:
 
     def run(self, report):
         all_chains = chains(self.maker)
+        all_chains += [chain.from_nginx for chain in all_chains if chain.title in ON_NGINX]
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             rows = list(pool.map(self.verdicts, all_chains))
         width = max(len(chain.title) for chain in all_chains)
@@ -363,7 +393,23 @@ class Verdicts:
         sent.write_text("".join(issuer.text for issuer in chain.sent))
         root = self.folder / f"root-{id(chain)}.pem"
         root.write_text((chain.root or self.maker.root).text)
-        port = free_port()
+        with (self.nginx if chain.nginx else self.s_server)(chain, sent) as port:
+            with changing(port, *chain.changes) if chain.changes else plain(port) as port:
+                url = f"https://{chain.host}:{port}/small.txt"
+                resolve = [] if ":" in chain.host else ["--resolve", f"*:{port}:127.0.0.1"]
+                curl = subprocess.run(
+                    ["curl", "--silent", "--max-time", "10", "--cacert", root, "--output", "/dev/null", *chain.curl, *resolve,
+                     url], env=self.environment)
+                done = subprocess.run(
+                    [str(word) for word in [self.subject, "--local", "--cacert", root, "--timeout", "10", url]],
+                    capture_output=True, text=True, env=self.environment, timeout=60)
+        line = done.stdout.strip()
+        loads = line.startswith("ok 200")
+        return curl.returncode == 0, loads, "" if loads else line.removeprefix("error ")
+
+    @contextmanager
+    def s_server(self, chain, sent):
+        certificate, port = chain.certificate, free_port()
         words = ["openssl", "s_server", "-accept", f"[{chain.address}]:{port}" if ":" in chain.address
                  else f"{chain.address}:{port}", "-cert", certificate.certificate, "-key", certificate.key, "-WWW", "-quiet",
                  *chain.options]
@@ -374,21 +420,23 @@ class Verdicts:
         try:
             wait_until(lambda: process.poll() is not None or listens(chain.address, port), "s_server to listen")
             expect(process.poll() is None, f"s_server does not start: {' '.join(map(str, words))}")
-            with downgrading(port) if chain.downgrades else plain(port) as port:
-                url = f"https://{chain.host}:{port}/small.txt"
-                resolve = [] if ":" in chain.host else ["--resolve", f"*:{port}:127.0.0.1"]
-                curl = subprocess.run(
-                    ["curl", "--silent", "--max-time", "10", "--cacert", root, "--output", "/dev/null", *chain.curl, *resolve,
-                     url], env=self.environment)
-                done = subprocess.run(
-                    [str(word) for word in [self.subject, "--local", "--cacert", root, "--timeout", "10", url]],
-                    capture_output=True, text=True, env=self.environment, timeout=60)
+            yield port
         finally:
             process.kill()
             process.wait()
-        line = done.stdout.strip()
-        loads = line.startswith("ok 200")
-        return curl.returncode == 0, loads, "" if loads else line.removeprefix("error ")
+
+    @contextmanager
+    def nginx(self, chain, sent):
+        folder = self.folder / f"nginx-{id(chain)}"
+        folder.mkdir()
+        everything = folder / "everything.pem"
+        everything.write_text(chain.certificate.key.read_text() + chain.certificate.text + sent.read_text())
+        server = SecureNginx(folder, self.folder / "documents", 1, everything, options=chain.nginx_options)
+        try:
+            server.start()
+            yield server.port
+        finally:
+            server.kill()
 
 
 def listens(address, port):
@@ -404,11 +452,11 @@ def plain(port):
 
 
 @contextmanager
-def downgrading(port):
-    """Someone on the way who takes TLS 1.3 out of what clients offer (RFC 8446 §4.1.3 lets them notice)."""
+def changing(port, from_client, from_server):
+    """Someone on the way who changes what passes."""
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def relay(source, target, change=lambda data: data):
+    def relay(source, target, change):
         try:
             while data := source.recv(65536):
                 target.sendall(change(data))
@@ -423,8 +471,8 @@ def downgrading(port):
             except OSError:
                 return
             server = socket.create_connection(("127.0.0.1", port))
-            threading.Thread(target=relay, args=[client, server, without_newest], daemon=True).start()
-            threading.Thread(target=relay, args=[server, client], daemon=True).start()
+            threading.Thread(target=relay, args=[client, server, from_client], daemon=True).start()
+            threading.Thread(target=relay, args=[server, client, from_server], daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     try:
@@ -433,8 +481,24 @@ def downgrading(port):
         listener.close()
 
 
+def as_it_is(data):
+    return data
+
+
+def with_export_cipher(data):
+    """A server's hello that has chosen TLS_RSA_EXPORT_WITH_RC4_40_MD5."""
+    # A record of a handshake (22), whose first message is a server's hello (2).
+    if data[:1] != b"\x16" or data[5:6] != b"\x02":
+        return data
+    # Behind the two heads, the version, the random bytes and the session's identifier.
+    session = 5 + 4 + 2 + 32
+    suite = session + 1 + data[session]
+    return data[:suite] + b"\x00\x03" + data[suite + 2:]
+
+
 def without_newest(data):
-    """A client's hello whose extension supported_versions (43) has TLS 1.2 in the place of TLS 1.3."""
+    """A client's hello whose extension supported_versions (43) has TLS 1.2 in the place of TLS 1.3, so that the two agree upon
+    the older one (RFC 8446 §4.1.3 lets clients notice)."""
     def replace(match):
         return match[1] + match[2].replace(b"\x03\x04", b"\x03\x03")
 
