@@ -88,6 +88,43 @@ struct SecureTransferTests {
         #expect(text.contains("\none\n"))
     }
 
+    @Test("get, put and ws pass through a proxy's tunnel, which is asked for the server by its name")
+    func proxy() async throws {
+        let server = try server(.valid(for: ["server.test"]))
+        server.route("/up", .text("thanks"))
+        server.route("/ws", .webSocket(.echo))
+        try folder.write("film", to: "new")
+        let proxy = try TunnelProxy(to: server.port)
+        let options = ["--cacert", "root.pem", "--proxy", "http://127.0.0.1:\(proxy.port)"]
+        let loaded = try await run(["get", "https://server.test/film"] + options)
+        #expect(loaded.code == 0, "\(loaded.text)")
+        #expect(folder.contents("film") == Data("film".utf8))
+        let sent = try await run(["put", "new", "https://server.test:8443/up"] + options)
+        #expect(sent.code == 0, "\(sent.text)")
+        #expect(server.requests.last?.body == Data("film".utf8))
+        let spoken = try await run(["ws", "wss://server.test/ws"] + options, input: "one\n")
+        #expect(spoken.code == 0, "\(spoken.text)")
+        #expect(spoken.text.contains("one"))
+        #expect(
+            proxy.lines == [
+                "CONNECT server.test:443 HTTP/1.1", "CONNECT server.test:8443 HTTP/1.1",
+                "CONNECT server.test:443 HTTP/1.1",
+            ])
+        #expect(server.handshakes.map(\.serverName) == ["server.test", "server.test", "server.test"])
+    }
+
+    @Test("a proxy's tunnel to another server changes nothing about who is trusted")
+    func misledProxy() async throws {
+        let server = try server(.valid(for: ["other.test"]))
+        let proxy = try TunnelProxy(to: server.port)
+        let (code, text) = try await run([
+            "get", "https://server.test/film", "--cacert", "root.pem", "--proxy", "http://127.0.0.1:\(proxy.port)",
+        ])
+        #expect(code == 1)
+        #expect(text.contains("is not one for “server.test”"), "\(text)")
+        #expect(server.requests == [])
+    }
+
     @Test("clean asks a secure server to delete its part")
     func clean() async throws {
         let server = try server()
@@ -129,6 +166,29 @@ struct SecureTransferTests {
             ["get", server.url("/film").absoluteString],
             environment: ["SSL_CERT_FILE": folder.file("root.pem").path])
         #expect(other.code == 0, "\(other.text)")
+    }
+
+    @Test("SSL_CERT_DIR names folders of roots, of which those that cannot be used are passed over")
+    func rootFolders() async throws {
+        let server = try server()
+        let roots = folder.file("roots")
+        try FileManager.default.createDirectory(at: roots, withIntermediateDirectories: true)
+        try authority.writeRoot(to: roots.appendingPathComponent("root.crt"))
+        let words = ["get", server.url("/film").absoluteString]
+        func environment(_ folders: String) -> [String: String] { ["SSL_CERT_DIR": folders, "SSL_CERT_FILE": ""] }
+        let found = try await run(words, environment: environment("/nowhere:\(roots.path)"))
+        #expect(found.code == 0, "\(found.text)")
+        let empty = folder.file("empty")
+        try FileManager.default.createDirectory(at: empty, withIntermediateDirectories: true)
+        for (path, fact) in [
+            ("/nowhere", "“/nowhere” does not exist, which SSL_CERT_DIR names"),
+            (empty.path, "“\(empty.path)” contains no certificates, which SSL_CERT_DIR names"),
+        ] {
+            let refused = try await run(words, environment: environment(path))
+            #expect(refused.code == 1)
+            #expect(refused.text.contains(fact), "\(refused.text)")
+        }
+        #expect(server.requests.count == 1)
     }
 
     @Test("--insecure loads from any server, and prints a warning each time, also with -q")
@@ -519,7 +579,9 @@ struct OpenSSLTests {
     }
 
     #if os(Linux)
-        @Test("it is loaded for https, and not for http", arguments: ["http", "https"])
+        @Test(
+            "it is loaded for https, and not for http", .enabled(if: TestAuthority.isAvailable),
+            arguments: ["http", "https"])
         func loading(scheme: String) async throws {
             let server = try LoopbackServer()
             server.fallback(.text("film"))

@@ -50,12 +50,17 @@ struct RootLoader {
         let ownFolder = openSSL.X509_get_default_cert_dir().map { String(cString: $0) }
         if let ownFolder, Self.isPrepared(ownFolder) { return try load(.folder(ownFolder)) }
         let ownFile = openSSL.X509_get_default_cert_file().map { String(cString: $0) }
-        for path in [ownFile].compactMap(\.self) + Self.knownFiles where FileManager.default.fileExists(atPath: path) {
+        if let path = Self.systemFile(ownFile, where: FileManager.default.fileExists(atPath:)) {
             return try load(.file(path))
         }
         throw TLSError(
             .unusableSettings,
             reason: "this system has no certificates of roots: install “ca-certificates”, or set SSL_CERT_FILE")
+    }
+
+    /// The file of the system's roots: OpenSSL's own, or else the first of those that are known.
+    static func systemFile(_ own: String?, where exists: (String) -> Bool) -> String? {
+        ([own].compactMap(\.self) + knownFiles).first(where: exists)
     }
 
     /// A path like PATH, of which folders that cannot be used are passed over.
