@@ -149,8 +149,6 @@ private struct FlipTally: CustomStringConvertible {
     private var waiting = 0
     private var harmless = 0
 
-    var count: Int { failed + missed + waiting + harmless }
-
     mutating func add(_ outcome: BitFlip.Outcome) {
         switch outcome {
         case .failed: failed += 1
