@@ -54,7 +54,11 @@ let package = Package(
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
         .testTarget(
             name: "PurlSimulationTests",
-            dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlTesting", "PurlIO"]),
+            dependencies: ["PurlSimulation", "Scenarios", "PurlDownloads", "Purl", "PurlTesting", "PurlIO"]),
+        // Programs in simulations, and what has to hold of them: for a test suite, and for a program of Tests/Checks.
+        .target(
+            name: "Scenarios", dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlTesting"],
+            path: "Tests/Scenarios"),
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlIO", "PurlTesting"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
         .target(
@@ -96,6 +100,7 @@ for target in package.targets where target.type == .test {
 if Context.environment["PURL_CHECKS"] != nil {
     package.targets += [
         check("FaultMatrix", needs: ["Faults"]),
+        check("Seeds", needs: ["Scenarios", "PurlSimulation"]),
         check("Stress", needs: ["Purl", "PurlTLS", "PurlTesting", "PurlIO", "Faults"]),
         check("CrashSubject", needs: ["Purl", "PurlDownloads", "PurlTesting"]),
         check("ConversationSubject", needs: ["Purl", "PurlTesting"]),

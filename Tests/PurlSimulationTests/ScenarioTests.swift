@@ -1,0 +1,26 @@
+import PurlSimulation
+import Scenarios
+import Testing
+
+@Suite struct ScenarioTests {
+    /// What an everyday run takes for each scenario; `SEEDS` in the environment asks for more.
+    private static let seeds = Seeds.some(6)
+
+    @Test(arguments: Scenario.all, seeds)
+    func everythingHolds(scenario: Scenario, seed: Seed) throws {
+        try scenario.run(seed)
+    }
+
+    @Test(arguments: Scenario.all)
+    func aSeedMakesTheSameStoryTwice(scenario: Scenario) throws {
+        let (first, second) = (try scenario.run(17), try scenario.run(17))
+        #expect(first.digest == second.digest)
+        #expect(first.story == second.story)
+    }
+
+    @Test func aScenarioIsFoundByItsName() {
+        #expect(Scenario.all.allSatisfy { Scenario.named($0.name)?.name == $0.name })
+        #expect(Set(Scenario.all.map(\.name)).count == Scenario.all.count)
+        #expect(Scenario.named("none") == nil)
+    }
+}
