@@ -33,6 +33,8 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         /// Whether room on the disk is reserved for the whole resource before its first byte.
         var reservesSpace = false
         var maximumLength = Int64.max
+        /// The folder's entry for the file has been synchronised.
+        var isNameSafe = false
     }
 
     /// When the file is closed, and so unlocked.
@@ -111,6 +113,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
             if let oldRecord = state.record, oldRecord.url.path != newRecord.url.path { try oldRecord.save(nil) }
             state.url = url
             state.record = newRecord
+            state.isNameSafe = false
         }
     }
 
@@ -285,7 +288,22 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
 
     package func makeSynchronization() throws -> @Sendable () throws -> Void {
         let file = try withFile { $0.file }
-        return { try Self.posix { try file.synchronize() } }
+        return {
+            try Self.posix { try file.synchronize() }
+            try self.synchronizeName()
+        }
+    }
+
+    /// A file that was created is found after a loss of power only when its folder has reached the disk, too.
+    private func synchronizeName() throws {
+        guard let url = state.withLock({ $0.isNameSafe ? nil : $0.url }) else { return }
+        do throws(SystemError) {
+            try files.synchronizeFolder(url.deletingLastPathComponent().path)
+        } catch {
+            // A folder that may not be read, or a file system without such calls: there is no more to be done.
+            guard [EACCES, EPERM, EINVAL].contains(error.code) else { throw FileFailure(.write, url, error) }
+        }
+        state.withLock { if $0.url == url { $0.isNameSafe = true } }
     }
 
     public func loadRecord() throws -> Data? {

@@ -66,19 +66,22 @@ extension Scenario {
         let losesPower = dice.oneIn(2)
         let laptop = world.computer("laptop")
         let home = laptop.home
-        let made = Notes(Set<Int>())
         let surprises = losesPower ? Computer.Surprises(powerLosses: 3) : .init(kills: 3)
         try await laptop.run("player", surprises: surprises) {
-            let keeper = Keeper(place: { home.appendingPathComponent("file-\($0.taskDescription ?? "")") })
+            let keeper = Keeper(place: {
+                home.appendingPathComponent("file-\($0.originalRequest?.url?.lastPathComponent ?? "")")
+            })
             let configuration = URLSessionConfiguration.background(withIdentifier: "com.example.player")
             configuration.continuesDownloadsAfterRelaunch = true
             let session = URLSession(configuration: configuration, delegate: keeper, delegateQueue: nil)
             var tasks: [Int: URLSessionTask] = [:]
             for task in await session.allTasks {
-                let number = try task.taskDescription.flatMap { Int($0) } ?? { throw Unmet("a task lost its name") }()
-                try require(
-                    task.originalRequest?.url == urls[number],
-                    "\(number) is \(String(describing: task.originalRequest))")
+                let url = task.originalRequest?.url
+                let number =
+                    try urls.firstIndex { $0 == url } ?? { throw Unmet("a task of \(url?.path ?? "nothing")") }()
+                // It may have been killed before it had given the name.
+                let name = task.taskDescription
+                try require(name == nil || name == "\(number)", "\(number) has the name \(name ?? "")")
                 try require(tasks[number] == nil, "\(number) is there twice")
                 tasks[number] = task
             }
@@ -90,7 +93,6 @@ extension Scenario {
                 task.taskDescription = "\(number)"
                 task.resume()
                 tasks[number] = task
-                _ = made.change { $0.insert(number) }
             }
             for (number, first) in tasks.sorted(by: { $0.key < $1.key }) {
                 var task = first

@@ -109,7 +109,9 @@ final class Keeper: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
-        let place = place?(downloadTask)
+        let status = (downloadTask.response as? HTTPURLResponse)?.statusCode
+        // Any other response is not the file.
+        let place = status == 200 || status == 206 ? place?(downloadTask) : nil
         if let place {
             try? FileManager.default.removeItem(at: place)
             try? FileManager.default.moveItem(at: location, to: place)

@@ -4,7 +4,11 @@ import PurlSimulation
 
 extension Scenario {
     /// Runs a task that writes to the file until that is complete.
-    private static func append(_ url: URL, to file: URL, in world: World, every pause: Duration) async throws {
+    ///
+    /// - Parameter dice: Now and then something damages the last byte of what is there; `nil` for never.
+    private static func append(
+        _ url: URL, to file: URL, in world: World, every pause: Duration, damaging dice: Dice? = nil
+    ) async throws {
         let keeper = Keeper()
         let session = URLSession(configuration: .ephemeral, delegate: keeper, delegateQueue: nil)
         for _ in 0..<200 {
@@ -17,6 +21,11 @@ extension Scenario {
             if seen.error == nil, status == 200 || status == 206 {
                 session.finishTasksAndInvalidate()
                 return await keeper.invalidation()
+            }
+            // A task that has ended knows its last bytes by their digest.
+            if let dice, dice.oneIn(3), var data = try? Data(contentsOf: file), let last = data.popLast() {
+                world.note("the last byte of the file is damaged")
+                try (data + [~last]).write(to: file)
             }
             try await world.sleep(for: pause)
         }
@@ -35,8 +44,8 @@ extension Scenario {
         let isComplete = Notes(false)
         let surprises = dice.oneIn(2) ? Computer.Surprises(kills: 3) : .init(kills: 1, powerLosses: 3)
         try await laptop.run("player", surprises: surprises) {
-            if isComplete.value { try film.requireOneVersion(file) }
-            try await append(url, to: file, in: world, every: .seconds(1))
+            if isComplete.value { return try film.requireOneVersion(file) }
+            try await append(url, to: file, in: world, every: .seconds(1), damaging: dice)
             try film.requireOneVersion(file)
             isComplete.change { $0 = true }
             // A loss of power may still come.

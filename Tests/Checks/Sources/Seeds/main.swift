@@ -15,6 +15,7 @@ struct Options {
           --seconds S    no seed begins later than that
           --traces       prints the digest and a hash of the story of each simulation
           --story        prints the whole story of a failure, with the fewest faults
+          --summary      prints how long the shortest story of a failure is
           --all          runs every scenario with each seed; by default a seed runs one, in turn
           --until-failure  stops at the first failure
 
@@ -27,6 +28,7 @@ struct Options {
     var seconds = Double.infinity
     var printsTraces = false
     var printsStory = false
+    var summarises = false
     var runsAll = false
     var stopsAtFailure = false
     var scenarios: [Scenario] = []
@@ -37,6 +39,7 @@ struct Options {
             switch argument {
             case "--traces": printsTraces = true
             case "--story": printsStory = true
+            case "--summary": summarises = true
             case "--all": runsAll = true
             case "--until-failure": stopsAtFailure = true
             case "--first", "--count", "--step":
@@ -77,6 +80,10 @@ func hexadecimal(_ number: UInt64) -> String {
 
 func tell(_ failure: SimulationFailure, of scenario: Scenario, with seed: Seed, _ options: Options) {
     print("FAILED - \(scenario) with seed \(seed): \(failure.reason)")
+    if options.summarises {
+        let shortest = scenario.shortestFailure(seed) ?? failure
+        print("FOUND", scenario, seed, shortest.report.steps, shortest.report.faults.count)
+    }
     if options.printsStory { print(scenario.shortestFailure(seed) ?? failure) }
     // It is seen when it happens, also in a file.
     fflush(nil)

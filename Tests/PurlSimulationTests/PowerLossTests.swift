@@ -1,0 +1,32 @@
+import Foundation
+import Purl
+import PurlSimulation
+import PurlTesting
+import Synchronization
+import Testing
+
+@Suite struct PowerLossTests {
+    @Test(arguments: Seeds.some(20))
+    func aFileThatASinkHasCompletedIsThereAfterALossOfPower(seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let content = GeneratedContent(size: 20_000, seed: 3)
+            let url = world.server("mirror.example").route("/film", .generated(content).entityTag("\"v1\""))
+            let laptop = world.computer("laptop")
+            let file = laptop.home.appendingPathComponent("film")
+            let isComplete = Mutex(false)
+            try await laptop.run("player", surprises: .init(powerLosses: 3)) {
+                if !isComplete.withLock({ $0 }) {
+                    let recorder = RecordingDelegate()
+                    let session = URLSession(configuration: .ephemeral, delegate: recorder, delegateQueue: nil)
+                    session.dataTask(with: url, writingTo: FileHandleSink(fileAt: file)).resume()
+                    await recorder.completion()
+                    #expect(recorder.error == nil)
+                    isComplete.withLock { $0 = true }
+                    session.finishTasksAndInvalidate()
+                }
+                for _ in 0..<300 { try await world.sleep(for: .milliseconds(1)) }
+            }
+            #expect(try content.matches(fileAt: file))
+        }
+    }
+}
