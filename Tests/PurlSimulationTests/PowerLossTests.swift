@@ -2,7 +2,6 @@ import Foundation
 import Purl
 import PurlSimulation
 import PurlTesting
-import Synchronization
 import Testing
 
 @Suite struct PowerLossTests {
@@ -13,15 +12,15 @@ import Testing
             let url = world.server("mirror.example").route("/film", .generated(content).entityTag("\"v1\""))
             let laptop = world.computer("laptop")
             let file = laptop.home.appendingPathComponent("film")
-            let isComplete = Mutex(false)
+            let mark = laptop.home.appendingPathComponent("complete")
             try await laptop.run("player", surprises: .init(powerLosses: 3)) {
-                if !isComplete.withLock({ $0 }) {
+                if !FileManager.default.fileExists(atPath: mark.path) {
                     let recorder = RecordingDelegate()
                     let session = URLSession(configuration: .ephemeral, delegate: recorder, delegateQueue: nil)
                     session.dataTask(with: url, writingTo: FileHandleSink(fileAt: file)).resume()
                     await recorder.completion()
                     #expect(recorder.error == nil)
-                    isComplete.withLock { $0 = true }
+                    try Data().write(to: mark)
                     session.finishTasksAndInvalidate()
                 }
                 for _ in 0..<300 { try await world.sleep(for: .milliseconds(1)) }
