@@ -11,14 +11,15 @@ let package = Package(
         .target(
             name: "LearningExercises", dependencies: [.product(name: "Purl", package: "purl")], path: ".",
             exclude: [
-                "Documentation", "Gallery", "Knives", "Learning.docc", "Lessons", "Pages", "README.md", "Stage",
-                "Tests",
-                "main.swift", "site",
+                "Documentation", "Gallery", "Knives", "Learning.docc", "Lessons", "Pages", "README.md", "Relaunch",
+                "Stage", "Tests", "main.swift", "site",
             ],
             sources: ["Exercises", "Solutions"]),
+        // A process that was killed, for a lesson and for its exercise.
+        .target(name: "Relaunch", dependencies: [.product(name: "Purl", package: "purl")], path: "Relaunch"),
         .testTarget(
             name: "ExercisesTests",
-            dependencies: ["LearningExercises", .product(name: "PurlTesting", package: "purl")],
+            dependencies: ["LearningExercises", "Relaunch", .product(name: "PurlTesting", package: "purl")],
             path: "Tests/Exercises"),
     ],
     swiftLanguageModes: [.v6]
@@ -32,10 +33,12 @@ if Context.environment["EXERCISES"] != "mine" {
             dependencies: [
                 .product(name: "Purl", package: "purl"), .product(name: "PurlDownloads", package: "purl"),
                 .product(name: "PurlTesting", package: "purl"), .product(name: "PurlTrace", package: "purl"),
+                "Relaunch",
             ],
             path: ".",
             exclude: [
-                "Exercises", "Gallery", "README.md", "Solutions", "Tests", "site", "Pages/site.css", "Pages/site.js",
+                "Exercises", "Gallery", "README.md", "Relaunch", "Solutions", "Tests", "site", "Pages/site.css",
+                "Pages/site.js",
             ],
             sources: ["Documentation", "Knives", "Lessons", "Pages", "Stage", "main.swift"]),
         .testTarget(name: "LearningTests", dependencies: ["Learning"], path: "Tests", exclude: ["Exercises"]),

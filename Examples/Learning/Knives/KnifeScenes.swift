@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import PurlTesting
+import Relaunch
 
 /// A text that changes on the server, as in the lesson on ranges: both versions have the same length.
 private enum Story {

@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import PurlTesting
+import Relaunch
 
 extension Lesson {
     static let backgroundSessions = Lesson(

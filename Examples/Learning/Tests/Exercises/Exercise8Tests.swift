@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import PurlTesting
+import Relaunch
 import Testing
 
 @testable import LearningExercises

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A scene cannot kill its own process. But all that a kill leaves are the files as they are at that moment: so the files of a
 /// background session are copied at that moment, and a session that is made in the copy finds what it would find after a kill.
-enum KilledProcess {
+package enum KilledProcess {
     /// Begins a download and copies the session's files when a part of it has been written.
     ///
     /// - Parameters:
@@ -14,7 +14,7 @@ enum KilledProcess {
     ///   - count: How many bytes are written before the kill.
     ///   - configuration: What the process makes its background session of.
     ///   - place: The `backgroundSessionsDirectory` of the next process. It must not exist.
-    static func leave(
+    package static func leave(
         _ url: URL, after count: Int64, _ configuration: URLSessionConfiguration, in place: URL
     ) async throws {
         let before = place.deletingLastPathComponent().appendingPathComponent("killed-\(UUID().uuidString)")
