@@ -332,6 +332,7 @@ final class Connection {
             for (name, value) in traits.replacements { head.fields[name] = value }
             var bytes: [UInt8] = []
             try head.encode(into: &bytes)
+            context.recorder.setResponse(head, of: request.received.number)
             finishRequest(.complete)
             leaveHTTP(
                 to: WebSocketPeer(
