@@ -98,6 +98,12 @@ package struct RangeJournal: Sendable, Equatable {
     /// The length of a file with the pages.
     static func fileLength(_ total: Int64) -> Int64 { place(behind: total) + 2 * Int64(pageLength) }
 
+    /// Whether the pages of a file of several connections are behind its content, so that the file is not complete.
+    package static func isBehind(_ total: Int64, in file: Data) -> Bool {
+        Int64(file.count) == fileLength(total)
+            && Page.allCases.contains { file.dropFirst(Int(offset($0, behind: total))).starts(with: mark) }
+    }
+
     package enum Page: Sendable, CaseIterable {
         case written, safe
     }
