@@ -17,8 +17,10 @@ struct SmallDownloadManagerTests {
         let server = try LoopbackServer(.memory)
         let served = Reply.text("monday monday").entityTag("\"v1\"")
         let url = server.route("/paper", .sequence([served.stalled(afterBytes: 6), served]))
-        let manager = SmallDownloadManager(
-            in: folder, limit: 1, configuration: Exercises.configuration(for: server))
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.connectionProxyDictionary = [:]
+        configuration.connector = server.connector
+        let manager = SmallDownloadManager(in: folder, limit: 1, configuration: configuration)
         let progress = AsyncStream<Int64>.makeStream()
         let states = AsyncStream<URLDownloader.State>.makeStream()
         manager.onState = { states.continuation.yield($0.state) }
