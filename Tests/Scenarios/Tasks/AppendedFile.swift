@@ -22,8 +22,10 @@ extension Scenario {
                 session.finishTasksAndInvalidate()
                 return await keeper.invalidation()
             }
-            // A task that has ended knows its last bytes by their digest.
-            if let dice, dice.oneIn(3), var data = try? Data(contentsOf: file), let last = data.popLast() {
+            // A task that has ended knows its last bytes by their digest, if its record could be written.
+            if let dice, world.chaos.isDisjoint(with: .disk), dice.oneIn(3), var data = try? Data(contentsOf: file),
+                let last = data.popLast()
+            {
                 world.note("the last byte of the file is damaged")
                 try (data + [~last]).write(to: file)
             }
