@@ -96,9 +96,6 @@
     /// When the next timer is due; `nil` when there is none.
     package var nextDeadline: MonotonicTime? { timers.nextDeadline }
 
-    /// How many timers wait.
-    package var timerCount: Int { timers.count }
-
     /// The next of the numbers that tell the connections of a process apart, from 1.
     package func nextConnectionNumber() -> UInt64 {
         lastConnection += 1
