@@ -160,7 +160,7 @@ struct FileDownload: Sendable {
         var mirrors: MirrorOrder
         /// How many bytes all attempts have received.
         private var received: Int64 = 0
-        private let start = ContinuousClock.now
+        private var time = Stopwatch(ContinuousClock())
 
         init(download: FileDownload, destination: Destination, output: FetchTask.Output, mirrors: MirrorOrder) {
             self.download = download
@@ -178,6 +178,7 @@ struct FileDownload: Sendable {
         func event(_ kind: CommandEvent.Kind) -> CommandEvent { download.event(kind, destination) }
 
         mutating func attempt() async -> Report {
+            time.resume()
             let report = await download.attempt(mirrors.current, at: destination, output)
             destination = report.destination
             received += report.meaning?.newBytes(of: report.received) ?? 0
@@ -211,7 +212,7 @@ struct FileDownload: Sendable {
         func sentence(of report: Report) -> String { report.result.sentence }
 
         mutating func deliver(_ report: Report) async throws(CommandFailure) -> Delivery<DownloadOutcome> {
-            let elapsed = start.duration(to: .now)
+            time.pause()
             switch try await download.verify(destination, output.stream) {
             case .right(let digests):
                 try confirmBytes()
@@ -226,7 +227,7 @@ struct FileDownload: Sendable {
                 try? sink.adopt(
                     report.task.isMarked ? UncheckedBytes.url(of: mirrors.origin) : mirrors.origin)
             }
-            return .over(try download.finish(report.task, received: received, elapsed: elapsed))
+            return .over(try download.finish(report.task, received: received, elapsed: time.elapsed))
         }
 
         /// Throws when the bytes are no longer those that were received.

@@ -25,7 +25,7 @@ struct Repair: ResumingTransfer {
     private var repairedPieces: Int64 = 0
     /// The file's length, as a server has said it.
     private var length: Int64?
-    private let start = ContinuousClock.now
+    private var time = Stopwatch(ContinuousClock())
 
     private init(
         _ file: CheckedFile, _ handle: FileHandle, _ request: DownloadRequest, _ options: GetOptions,
@@ -148,8 +148,7 @@ struct Repair: ResumingTransfer {
         } catch {
             throw CommandFailure("“\(name)” cannot be written: \((error as NSError).reason)")
         }
-        let amount = BatchText.amount(
-            length ?? file.length, new: received, in: start.duration(to: .now))
+        let amount = BatchText.amount(length ?? file.length, new: received, in: time.elapsed)
         return .over(try await finish("repaired, \(amount)", "repaired"))
     }
 
@@ -172,7 +171,10 @@ struct Repair: ResumingTransfer {
     }
 
     /// Says that the file is right, after comparing it with the SHA-256 of the whole, if there is one.
-    private func finish(_ fact: String, _ result: String) async throws(CommandFailure) -> DownloadOutcome {
+    private mutating func finish(
+        _ fact: String, _ result: String
+    ) async throws(CommandFailure) -> DownloadOutcome {
+        time.pause()
         if let checksum {
             let actual: Checksum
             do {
@@ -193,7 +195,7 @@ struct Repair: ResumingTransfer {
             "\(name): \(fact)",
             event(.complete).with {
                 ($0.result, $0.bytes, $0.newBytes, $0.isChecked) = (result, bytes, received, true)
-                $0.seconds = start.duration(to: .now) / .seconds(1)
+                $0.seconds = time.elapsed / .seconds(1)
             })
         return .complete(bytes: bytes, new: received)
     }
