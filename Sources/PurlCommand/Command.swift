@@ -49,7 +49,7 @@ enum Command: Equatable {
     init(arguments: [String]) throws(UsageError) {
         switch arguments.first {
         case nil: self = .print(HelpText.overview(Self.all, text: Self.text))
-        case "--version": self = .print("purl \(Self.version)")
+        case "-V", "--version": self = .print("purl \(Self.version)")
         case let first? where first.hasPrefix("-") && !["-h", "--help"].contains(first):
             // `purl -v get URL`
             guard let command = arguments.first(where: { name in Self.all.contains { $0.name == name } }) else {
@@ -68,12 +68,9 @@ enum Command: Equatable {
         return syntax
     }
 
-    /// What other programs call the same.
-    private static let otherNames = ["download": "get", "fetch": "get", "upload": "put", "send": "put"]
-
     private static func unknown(_ name: String) -> UsageError {
         let nearest =
-            URLWord.url(name).map { "purl get \($0.shownText)" } ?? otherNames[name]
+            (URLWord.url(name)?.shownText ?? URLWord.nearest(name)).map { "purl get \($0)" } ?? OtherNames.command(name)
             ?? NearestName.of(name, among: all.map(\.name) + ["--help", "--version"])
         return UsageError("There is no command “\(name)”", nearest: nearest)
     }

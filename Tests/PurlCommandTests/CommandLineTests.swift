@@ -81,6 +81,8 @@ struct CommandLineTests {
             Get(words: "http://host/file|--no-proxy", proxy: .none),
             Get(words: "http://host/file|--retry=5", retries: 5),
             Get(words: "http://host/file|-P2", maximumAtOnce: 2),
+            Get(words: "--sha256=\(aDigest)|http://host/file", sha256: aDigest),
+            Get(words: "-qP2|--|http://host/file", maximumAtOnce: 2, verbosity: .quiet),
             Get(words: "-Nqo|out.bin|http://host/file", output: "out.bin", verbosity: .quiet),
             Get(words: "-NP12|http://host/file", maximumAtOnce: 12),
             Get(words: "-oout.bin|http://host/file", output: "out.bin"),
@@ -116,7 +118,13 @@ struct CommandLineTests {
             ("--verison", "There is no command “--verison”: did you mean “--version”?"),
             ("-v|get|http://a/b", "Options follow the command, as in “purl get -v”."),
             ("--json|list", "Options follow the command, as in “purl list --json”."),
-            ("-V", "There is no command “-V”."),
+            ("-v", "There is no command “-v”: did you mean “--version”?"),
+            ("rm|film", "There is no command “rm”: did you mean “clean”?"),
+            (
+                "www.example.org/a",
+                "There is no command “www.example.org/a”: did you mean “purl get http://www.example.org/a”?"
+            ),
+            ("film", "There is no command “film”."),
             ("put|http://a/b|file", "“put” takes the file before the URL."),
             ("demo|now", "“demo” takes no arguments but options."),
             ("completion", "“completion” needs the name of a shell: bash, zsh or fish."),
@@ -124,7 +132,19 @@ struct CommandLineTests {
             ("get", "The URL is missing."),
             ("get|--", "The URL is missing."),
             ("get|host/file", "“host/file” is not a URL such as http://host/file."),
-            ("get|localhost:80/file", "“localhost:80/file” is not a URL such as http://host/file."),
+            ("get|localhost:80/file", "“localhost:80/file” is not a URL: did you mean “http://localhost:80/file”?"),
+            ("get|www.example.org/a", "“www.example.org/a” is not a URL: did you mean “http://www.example.org/a”?"),
+            ("get|http://h/a|film.bin", "“film.bin” is not a URL such as http://host/file."),
+            ("get|htp://h/a", "“htp://h/a” is not a URL: did you mean “http://h/a”?"),
+            ("put|file|example.org/a", "“example.org/a” is not a URL: did you mean “http://example.org/a”?"),
+            ("put|http://a/b", "The file is missing: “put” takes it before the URL."),
+            ("get|–o|x|http://a/b", "“–o” begins with another dash than “-”: did you mean “-o”?"),
+            ("get|—output=x|http://a/b", "“—output=x” begins with another dash than “-”: did you mean “--output”?"),
+            ("get|-s|http://a/b", "There is no option “-s”: did you mean “--quiet”?"),
+            ("get|--no-check-certificate", "There is no option “--no-check-certificate”: did you mean “--insecure”?"),
+            ("get|-c|http://a/b", "“get” resumes without “-c”."),
+            ("get|--location|http://a/b", "“get” follows redirects without “--location”."),
+            ("list|--resume", "There is no option “--resume”."),
             (
                 "get|http://a/b|http://a/c|-o|x",
                 "“-o” needs exactly one URL. For several, use the lines of an --input-file."
@@ -203,6 +223,22 @@ struct CommandLineTests {
         #expect(
             error?.sentence
                 == "“--limit-rate” needs bytes a second such as 500000, 200K or 1.5M, not “\(text)”.")
+    }
+
+    @Test(
+        "finds the URL that a word may be meant as",
+        arguments: [
+            ("www.example.org", "http://www.example.org"), ("example.org/a?b#c", "http://example.org/a?b#c"),
+            ("example.com", "http://example.com"), ("localhost", "http://localhost"),
+            ("127.0.0.1/a", "http://127.0.0.1/a"), ("host:80", "http://host:80"),
+            ("u:secret@example.org/a", "http://u:•••@example.org/a"), ("http:/host/a", "http://host/a"),
+            ("http//host/a", "http://host/a"), ("HTTPS:host/a", "https://host/a"), ("htps://host/a", "https://host/a"),
+            ("“http://host/a”", "http://host/a"), ("<http://host/a>", "http://host/a"),
+            ("host", nil), ("film.bin", nil), ("host/film.bin", nil), ("../film.bin", nil), ("release-1.2/film", nil),
+            ("ftp://host/a", nil), ("host:", nil), ("a..org/b", nil), ("--json", nil), ("", nil), ("-", nil),
+        ])
+    func meantURL(word: String, url: String?) {
+        #expect(URLWord.nearest(word) == url)
     }
 
     @Test("sets the folders of list and clean")

@@ -28,6 +28,7 @@ struct HelpTests {
         for command in Command.all { #expect(text.contains("  \(command.name)")) }
         #expect(try Command(arguments: ["--help", "get"]) == Command(arguments: ["help", "get"]))
         #expect(try Self.text("--version") == "purl 1.0")
+        #expect(try Self.text("-V") == "purl 1.0")
     }
 
     @Test("no line of help has more than 80 columns", arguments: [""] + Command.all.map(\.name))
@@ -160,6 +161,43 @@ struct HelpTests {
         let script = "\(try Self.text("completion", "fish"))\ncomplete -C 'purl \(line)'"
         let lines = try await run("fish", ["--no-config"], input: script)
         #expect(lines.map { String($0.prefix { $0 != "\t" }) } == words)
+    }
+
+    @Test(
+        "zsh completes commands, options and their values", .enabled(if: isInstalled("zsh"), "zsh is not installed"),
+        arguments: [
+            ("p", ["put"]), ("get --out", ["--output"]), ("put -X P", ["PATCH", "POST", "PUT"]),
+            ("put --method=PU", ["PUT"]), ("completion f", ["fish"]), ("list --a", []), ("clean --a", ["--all"]),
+            ("get -P ", []), ("get --no-res", ["--no-resume"]), ("get --no-resume --no-res", []),
+            ("get -H a --head", ["--header"]), ("get -o i", ["input"]), ("check i", ["input"]), ("help w", ["ws"]),
+        ])
+    func zsh(line: String, words: [String]) async throws {
+        // A shell on a terminal of its own completes the line as if it had been typed, and keeps the words that it finds.
+        let script = """
+            cat >setup <<'END'
+            autoload -U compinit
+            compinit -u -D
+            \(try Self.text("completion", "zsh"))
+            compadd() {
+                local -a words
+                if [[ ${@[1,(i)(-|--)]} != *-(O|A|D)\\ * ]]; then
+                    builtin compadd -A words "$@"
+                    print -rl -- $words >>found
+                fi
+                builtin compadd "$@"
+            }
+            zle-line-init() { BUFFER='purl \(line)'; CURSOR=$#BUFFER LISTMAX=999; zle list-choices; exit }
+            zle -N zle-line-init
+            END
+            : >found
+            zmodload zsh/zpty
+            zpty shell zsh -f -i
+            zpty -w shell 'source ./setup'
+            while zpty -r shell text; do :; done
+            sort -u found
+            """
+        let lines = try await run("zsh", ["-f"], input: script)
+        #expect(lines.filter { !$0.isEmpty } == words)
     }
 
     @Test("zsh and fish learn what an option does, and whether its value is a file")

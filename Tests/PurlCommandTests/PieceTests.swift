@@ -230,7 +230,12 @@ struct PieceTests {
         "what cannot be checked or repaired is said before a request",
         arguments: [
             (["check", "none"], "purl: There is no file “none”.", 1),
-            (["check", "film"], "purl: There is no file “film.digests”.", 1),
+            (
+                ["check", "film"],
+                "purl: There is no “film.digests” to compare with: “get --keep-digests” writes it, “--digests” names"
+                    + " another list.", 1
+            ),
+            (["check", "film", "--digests", "none"], "purl: There is no file “none”.", 1),
             (["check", "."], "purl: “.” is a folder.", 1),
             (["check", "film", "--digests", "film"], "purl: Line 1 of “film” is not a SHA-256 and a name.", 1),
             (["check"], "purl: The file is missing. See “purl check --help”.", 2),

@@ -26,7 +26,8 @@ struct ServeTests {
         arguments: [
             ([], "The script is missing: a file, or the name of one that “--list” prints."),
             (["a", "b"], "“serve” takes one script."),
-            (["--port", "x", "a"], "“--port” needs a port, not “x”."),
+            (["--port", "x", "a"], "“--port” needs a number from 0 to 65535, not “x”."),
+            (["--port", "65536", "a"], "“--port” needs a number from 0 to 65535, not “65536”."),
             (["--port"], "“--port” needs a value."),
             (["--prot", "1", "a"], "There is no option “--prot”: did you mean “--port”?"),
         ])
@@ -102,6 +103,14 @@ struct ServeTests {
         #expect(await process.exitCode == 0)
     }
 
+    @Test("a port that another program listens on is named, with what to do")
+    func takenPort() async throws {
+        let other = try LoopbackServer()
+        let result = try await PurlProcess.run(["serve", "cut", "--port", "\(other.port)"], in: TemporaryFolder())
+        let advice = "choose another with “--port”, or leave it out for a free one."
+        #expect(result == (1, ["purl: Port \(other.port) is in use: \(advice)"]))
+    }
+
     @Test("names the place of a mistake, and the ready scripts")
     func messages() async throws {
         let folder = TemporaryFolder()
@@ -109,7 +118,19 @@ struct ServeTests {
         let bad = try await PurlProcess.run(["serve", "x.script"], in: folder)
         #expect(bad == (1, ["purl: x.script:2:3: There is no directive “cutt”."]))
         let missing = try await PurlProcess.run(["serve", "y.script"], in: folder)
-        #expect(missing == (1, ["purl: There is neither a file “y.script” nor a ready script of this name."]))
+        #expect(
+            missing == (
+                1,
+                [
+                    "purl: There is neither a file nor a ready script “y.script”; “purl serve --list” shows those there are."
+                ]
+            ))
+        let misspelt = try await PurlProcess.run(["serve", "flakey"], in: folder)
+        #expect(
+            misspelt == (1, ["purl: There is neither a file nor a ready script “flakey”: did you mean “flaky”?"]))
+        let shownMisspelt = try await PurlProcess.run(["serve", "--show", "flakey"], in: folder)
+        #expect(shownMisspelt == (1, ["purl: There is no ready script “flakey”: did you mean “flaky”?"]))
+        #expect(try await PurlProcess.run(["serve", "."], in: folder) == (1, ["purl: “.” is a folder."]))
         let list = try await PurlProcess.run(["serve", "--list"], in: folder)
         #expect(list.lines.count == ServerScript.ready.count)
         #expect(list.lines.contains("cut             The first two responses are cut off"))

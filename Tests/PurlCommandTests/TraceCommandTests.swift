@@ -59,7 +59,8 @@ struct TraceCommandTests {
             ),
             (["demo", "--trace"], 2, "purl: “--trace” needs a value."),
             (["trace"], 2, "purl: The file is missing."),
-            (["trace", "missing.json"], 1, "purl: “missing.json” cannot be read: "),
+            (["trace", "missing.json"], 1, "purl: There is no file “missing.json”."),
+            (["trace", "."], 1, "purl: “.” is a folder."),
         ] as [([String], Int32, String)])
     func errors(arguments: [String], code: Int32, sentence: String) async throws {
         let result = try await PurlProcess.run(arguments, in: folder)

@@ -80,6 +80,11 @@ struct UnfinishedTests {
         #expect(try await purl("clean", "other").exitCode == 0)
         #expect(folder.names == ["other"])
         #expect(try await purl("clean", "missing") == (1, ["purl: There is no folder “missing”."]))
+        try folder.write("", to: "film")
+        let advice = "purl: “film” is a file; give the folder that it is in."
+        #expect(try await purl("list", "film") == (1, [advice]))
+        #expect(try await purl("clean", "film") == (1, [advice]))
+        #expect(try await purl("list", "/dev/null") == (1, ["purl: “/dev/null” is not a folder."]))
     }
 
     @Test("removes purl's files, and no others")

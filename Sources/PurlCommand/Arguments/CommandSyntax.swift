@@ -82,9 +82,19 @@ struct ParsedWords<Values> {
             } else if word.hasPrefix("-"), word != "-" {
                 try takeShortNames(word, rows, &rest)
             } else {
+                if let name = Self.withoutOtherDashes(word), rows.contains(where: { $0.option.names.contains(name) }) {
+                    throw UsageError("“\(word)” begins with another dash than “-”", nearest: name, command)
+                }
                 operands.append(word)
             }
         }
+    }
+
+    /// An option's name whose hyphens a text editor has replaced: “–o”, “—output”; `nil` for any other word.
+    private static func withoutOtherDashes(_ word: String) -> String? {
+        let name = word.drop { "–—−".contains($0) }
+        guard name.count < word.count else { return nil }
+        return (name.count == 1 ? "-" : "--") + name.prefix { $0 != "=" }
     }
 
     /// Takes “-q”, “-Nq”, “-P2” or “-NP2”.
@@ -109,7 +119,9 @@ struct ParsedWords<Values> {
         guard let row = rows.first(where: { $0.option.names.contains(name) }) else {
             // “-retry” may be meant as one name.
             let whole = word.hasPrefix(name) ? String(word.prefix { $0 != "=" }) : name
-            let nearest = NearestName.of(whole, among: rows.flatMap(\.option.names))
+            let names = rows.flatMap(\.option.names)
+            if let fact = OtherNames.needless(name, in: command) { throw error(fact) }
+            let nearest = OtherNames.option(name, among: names) ?? NearestName.of(whole, among: names)
             throw UsageError("There is no option “\(nearest == nil ? name : whole)”", nearest: nearest, command)
         }
         if row.option == .help {

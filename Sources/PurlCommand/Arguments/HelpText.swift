@@ -10,7 +10,7 @@ enum HelpText {
     static func overview(_ commands: [CommandSyntax<some Any>], text: String) -> String {
         let column = (commands.map(\.name.count).max() ?? 0) + 4
         let list = commands.flatMap { entry("  " + $0.name, $0.summary, column: column) }
-        let end = "“purl help COMMAND” explains a command, “purl --version” prints the version."
+        let end = "“purl help COMMAND” explains a command, “purl --version” (-V) prints the version."
         return ([["usage: purl COMMAND …"], body(text), list, body(end)] as [[String]])
             .map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
     }

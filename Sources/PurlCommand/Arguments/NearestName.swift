@@ -12,6 +12,12 @@ enum NearestName {
         return candidates.min { $0.mistakes < $1.mistakes }?.name
     }
 
+    /// The name that a word is a misspelling of; `nil` for a name, and for what is not near one.
+    static func misspelling(_ word: String, of names: [String]) -> String? {
+        let word = word.lowercased()
+        return names.contains(word) ? nil : of(word, among: names)
+    }
+
     private static func letters(_ word: Substring) -> [Character] {
         Array(word.lowercased().drop { $0 == "-" })
     }

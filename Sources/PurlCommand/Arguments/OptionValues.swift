@@ -90,10 +90,43 @@ struct ByteRate: Equatable {
 
 /// A URL that a user has written.
 enum URLWord {
-    /// The URL that a word is; `nil` when it is none.
+    /// The URL that a word is; `nil` when it is none, or its scheme is misspelt.
     static func url(_ word: String) -> URL? {
-        guard word.contains("://"), let url = URL(string: word), url.scheme != nil else { return nil }
+        guard word.contains("://"), let url = URL(string: word), let scheme = url.scheme,
+            NearestName.misspelling(scheme, of: schemes) == nil
+        else { return nil }
         return url
+    }
+
+    private static let schemes = ["http", "https", "ws", "wss"]
+
+    /// The URL that a word which is none may be meant as: in quotation marks, with a misspelt scheme, or without one.
+    ///
+    /// - Parameter scheme: The scheme that a word without one has.
+    static func nearest(_ word: String, scheme: String = "http") -> String? {
+        let bare = word.trimmingCharacters(in: CharacterSet(charactersIn: "\"'<>“”‘’"))
+        // Also “http:/host”, “http//host” and “http:host”.
+        if let match = bare.wholeMatch(of: /([A-Za-z]+)(?::\/*|\/\/+)([^\/].*)/),
+            let meant = schemes.first(where: { $0 == match.1.lowercased() })
+                ?? NearestName.misspelling(String(match.1), of: schemes)
+        {
+            return shown("\(meant)://\(match.2)")
+        }
+        return namesHost(bare) ? shown("\(scheme)://\(bare)") : nil
+    }
+
+    /// Whether a word without a scheme begins with a host: “www.example.org”, “example.org/file”, “localhost:8080”.
+    private static func namesHost(_ word: String) -> Bool {
+        let authority = word.prefix { !"/?#".contains($0) }
+        guard let match = authority.wholeMatch(of: /(?:[^@]*@)?([A-Za-z0-9.-]+)(:[0-9]+)?/) else { return false }
+        let labels = match.1.split(separator: ".", omittingEmptySubsequences: false)
+        guard let last = labels.last, !labels.contains("") else { return false }
+        if match.2 != nil || match.1 == "localhost" { return true }
+        let isAddress = labels.count == 4 && labels.allSatisfy { UInt8($0) != nil }
+        // A word without a path is rather the name of a file, except where it is certainly a host's.
+        let isHost = labels.count > 1 && last.count > 1 && last.allSatisfy(\.isLetter)
+        let isCertain = labels[0] == "www" || ["com", "net", "org"].contains(last)
+        return isAddress || isHost && (authority.count < word.count || isCertain)
     }
 
     /// A word as it is shown, that may be meant as a URL: what would be its password is hidden.
@@ -103,7 +136,11 @@ enum URLWord {
 
     /// The sentence about a word that is not a URL.
     static func refusal(_ word: String, example: String = "http://host/file") -> String {
-        "“\(shown(word))” is not a URL such as \(example)."
+        let scheme = String(example.prefix { $0 != ":" })
+        guard let nearest = nearest(word, scheme: scheme) else {
+            return "“\(shown(word))” is not a URL such as \(example)."
+        }
+        return "“\(shown(word))” is not a URL: did you mean “\(nearest)”?"
     }
 }
 

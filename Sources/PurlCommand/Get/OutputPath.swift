@@ -119,4 +119,15 @@ extension FileEntry {
     init(at url: URL, followingLinks followsLinks: Bool = false) {
         self.init(atPath: url.path, followingLinks: followsLinks)
     }
+
+    /// Throws where nothing can be read: where there is no file, or a folder.
+    ///
+    /// - Parameter path: The path, as the user has given it.
+    static func checkReadable(_ path: String) throws(CommandFailure) {
+        switch FileEntry(atPath: path, followingLinks: true) {
+        case .missing: throw CommandFailure("There is no file “\(path)”.")
+        case .folder: throw CommandFailure("“\(path)” is a folder.")
+        case .regular, .link, .device, .pipe, .socket: break
+        }
+    }
 }

@@ -21,7 +21,13 @@ struct CheckedFile: Sendable {
     init(_ path: String, list: String?, pieceLength: Int64?) async throws(CommandFailure) {
         (file, name) = (URL(fileURLWithPath: path), path)
         _ = try Self.length(of: file, named: path)
-        expected = try PieceDigests(ListFile(list ?? path + PieceDigests.suffix), pieceLength: pieceLength)
+        let usual = path + PieceDigests.suffix
+        guard list != nil || FileEntry(atPath: usual, followingLinks: true) != .missing else {
+            throw CommandFailure(
+                "There is no “\(usual)” to compare with: “get --keep-digests” writes it, “--digests” names another list."
+            )
+        }
+        expected = try PieceDigests(ListFile(list ?? usual), pieceLength: pieceLength)
         do {
             var whole: SHA256?
             let found = try await PieceDigests.ofFile(

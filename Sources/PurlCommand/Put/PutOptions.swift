@@ -26,7 +26,10 @@ struct PutOptions: Equatable {
 
     private init(_ words: ParsedWords<Self>) throws(UsageError) {
         guard let file = words.operands.first, !file.isEmpty else { throw words.error("The file is missing.") }
-        guard words.operands.count > 1 else { throw words.error("The URL is missing.") }
+        guard words.operands.count > 1 else {
+            let isURL = URLWord.url(file) != nil
+            throw words.error(isURL ? "The file is missing: “put” takes it before the URL." : "The URL is missing.")
+        }
         guard words.operands.count == 2 else { throw words.error("“put” takes one file and one URL.") }
         guard file != "-" else { throw words.error("“put” needs a file; standard input cannot be read a second time.") }
         guard var url = URLWord.url(words.operands[1]) else {

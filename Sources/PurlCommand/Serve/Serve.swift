@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 import PurlTesting
 
 /// `purl serve`: a server on this machine that does what a script says.
@@ -44,16 +45,23 @@ struct Serve {
 
     private func ready(_ name: String) throws(CommandFailure) -> ServerScript.Ready {
         if let ready = ServerScript.ready.first(where: { $0.name == name }) { return ready }
-        throw CommandFailure("There is no ready script “\(name)”; “purl serve --list” shows those there are.")
+        throw CommandFailure("There is no ready script “\(name)”\(Self.advice(name))")
+    }
+
+    /// The end of the sentence that there is no such script.
+    private static func advice(_ name: String) -> String {
+        let nearest = NearestName.of(name, among: ServerScript.ready.map(\.name))
+        return nearest.map { ": did you mean “\($0)”?" } ?? "; “purl serve --list” shows those there are."
     }
 
     private func script(_ name: String) throws(CommandFailure) -> ServerScript {
         let file = URL(fileURLWithPath: name)
-        let isFile = FileManager.default.fileExists(atPath: file.path)
+        let isFile = FileEntry(at: file, followingLinks: true) != .missing
+        if isFile { try FileEntry.checkReadable(name) }
         do {
             if isFile { return try ServerScript(contentsOf: file) }
             guard let ready = ServerScript.ready.first(where: { $0.name == name }) else {
-                throw CommandFailure("There is neither a file “\(name)” nor a ready script of this name.")
+                throw CommandFailure("There is neither a file nor a ready script “\(name)”\(Self.advice(name))")
             }
             return try ServerScript(ready.text)
         } catch let failure as CommandFailure {
@@ -90,7 +98,10 @@ struct Serve {
         do {
             server = try LoopbackServer(script: script, port: port, maximumRecordedBody: 0, tls: root?.tls)
         } catch {
-            throw CommandFailure("The server cannot listen on port \(port): \(error.description)")
+            throw CommandFailure(
+                error.code == EADDRINUSE
+                    ? "Port \(port) is in use: choose another with “--port”, or leave it out for a free one."
+                    : "The server cannot listen on port \(port): \(error.description)")
         }
         let urls = script.paths.map { server.url($0) }
         for url in urls { errors.print("purl: serving \(url.absoluteString)") }

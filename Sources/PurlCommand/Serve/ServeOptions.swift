@@ -36,8 +36,7 @@ enum ServeOptions: Equatable {
     }
 
     private static func port(_ text: String) throws(BadValue) -> UInt16 {
-        guard let port = UInt16(text) else { throw BadValue("needs a port, not “\(text)”") }
-        return port
+        UInt16(try OptionValue.number(in: 0...Int(UInt16.max))(text))
     }
 
     private static var rows: [OptionRow<Values>] {

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+internal import PurlIO
 import PurlTrace
 
 /// The arguments of `purl trace`.
@@ -81,6 +82,7 @@ struct ShowTrace {
     }
 
     private func recording() throws(CommandFailure) -> TransferTrace.Recording {
+        try FileEntry.checkReadable(options.path)
         let data: Data
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: options.path))

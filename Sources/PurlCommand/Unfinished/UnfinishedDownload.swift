@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+internal import PurlIO
 
 /// The files that an unfinished download has left in a folder.
 struct UnfinishedDownload: Equatable {
@@ -31,9 +32,11 @@ struct UnfinishedDownload: Equatable {
     /// - Parameter prefix: The text before each name.
     static func all(in folder: String, prefix: String = "") throws(CommandFailure) -> [UnfinishedDownload] {
         let url = URL(fileURLWithPath: folder, isDirectory: true)
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw CommandFailure("There is no folder “\(folder)”.")
+        switch FileEntry(at: URL(fileURLWithPath: folder), followingLinks: true) {
+        case .folder: break
+        case .missing: throw CommandFailure("There is no folder “\(folder)”.")
+        case .regular: throw CommandFailure("“\(folder)” is a file; give the folder that it is in.")
+        case .link, .device, .pipe, .socket: throw CommandFailure("“\(folder)” is not a folder.")
         }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: url.path) else {
             throw CommandFailure("The folder “\(folder)” cannot be read.")
