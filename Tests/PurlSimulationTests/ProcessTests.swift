@@ -38,6 +38,14 @@ import Testing
         }
     }
 
+    /// A process that is killed keeps its sessions for good, and these would take the threads of the sessions of others.
+    @Test func aSessionHasNoThreadForItsDelegate() throws {
+        #expect(URLSession(configuration: .ephemeral).delegateQueue.underlyingQueue != nil)
+        try Simulation(1).run { _ in
+            #expect(URLSession(configuration: .ephemeral).delegateQueue.underlyingQueue == nil)
+        }
+    }
+
     /// Whether a process has the film, by a session that one process has at a time.
     private static func loads(_ url: URL) async -> Bool {
         let configuration = URLSessionConfiguration.background(withIdentifier: "com.example.player")

@@ -36,7 +36,8 @@ final class DelegateQueue: Sendable {
             if operations != nil {
                 machine.refuse("a session has an operation queue for its delegate, which runs on threads: set nil")
             }
-            self.operations = operations ?? SerialQueue(calls)
+            // It takes no place in a pool of threads: a simulated process that is killed keeps its sessions for good.
+            self.operations = operations ?? OperationQueue()
             kind = .simulated(machine.makeCallQueue())
         } else if let operations {
             self.operations = operations
