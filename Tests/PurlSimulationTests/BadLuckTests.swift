@@ -108,6 +108,22 @@ import Testing
         }
     }
 
+    /// Each simulation has a thread of its own, and what the network thread has once for all connections is there as often.
+    @Test func simulationsSideBySideDoNotMixTheirRecords() {
+        DispatchQueue.concurrentPerform(iterations: 8) { number in
+            do {
+                try Simulation(Seed(UInt64(number))).run { world in
+                    let content = GeneratedContent(size: 300_000, seed: UInt64(number))
+                    let url = world.secureServer("mirror.example").route("/film", .generated(content))
+                    let (data, _) = try await URLSession.shared.data(from: url)
+                    #expect(data == content.data)
+                }
+            } catch {
+                Issue.record(error)
+            }
+        }
+    }
+
     @Test func credentialsAreNotSentWhereASecureServerRedirectsToAnotherHost() throws {
         try Simulation(1).run { world in
             let (first, second) = (world.secureServer("first.example"), world.server("second.example"))

@@ -29,10 +29,6 @@ package final class SecureTransport: LoopTransport, TransportHandler {
     private static let readsPerTurn = 16
     /// A read that brings less than a record has, as a rule, taken everything that had arrived.
     private static let record = 16_384
-    /// What the system calls read records into, before the library takes them.
-    private static let arrival = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
-    /// What ``isQuiet`` reads content into, which the owner has not asked for.
-    private static let preview = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 64)
 
     /// Why nothing more can be received or sent.
     package private(set) var fault: SecurityFault?
@@ -102,8 +98,9 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         guard isOpen, held.isEmpty else { return false }
         defer { update() }
         do throws(SystemError) {
-            guard let count = try pull(into: Self.preview) else { return true }
-            held = [UInt8](Self.preview[..<count])
+            let preview = SecureBuffers.current.preview.bytes
+            guard let count = try pull(into: preview) else { return true }
+            held = [UInt8](preview[..<count])
             return false
         } catch {
             return false
@@ -164,9 +161,10 @@ package final class SecureTransport: LoopTransport, TransportHandler {
     /// Gives the library what has arrived; returns how much that was, `nil` when nothing has.
     private func takeArrived() -> Int? {
         do throws(SystemError) {
-            guard let count = try lower.receive(into: Self.arrival) else { return nil }
+            let arrival = SecureBuffers.current.arrival.bytes
+            guard let count = try lower.receive(into: arrival) else { return nil }
             if count > 0 {
-                side.receiveCiphertext(UnsafeRawBufferPointer(rebasing: Self.arrival[..<count]))
+                side.receiveCiphertext(UnsafeRawBufferPointer(rebasing: arrival[..<count]))
             } else {
                 // Without `close_notify`: content may be missing (RFC 8446 §6.1).
                 fault = .truncated
@@ -338,9 +336,6 @@ package final class SecureTransport: LoopTransport, TransportHandler {
 /// What the library has encrypted and its transport has not taken.
 @NetworkActor
 struct CiphertextQueue {
-    /// The records of 64 KiB of content go out in one call: each adds some bytes to its content.
-    private static let portion = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536 + 1024, alignment: 64)
-
     private var rest: [UInt8] = []
     private var start = 0
     /// Nothing waits, here or in the side.
@@ -351,6 +346,7 @@ struct CiphertextQueue {
 
     /// Sends what the transport takes.
     mutating func flush(_ side: any SecurityConnection, into transport: any LoopTransport) throws(SystemError) {
+        let departure = SecureBuffers.current.departure.bytes
         while true {
             if start < rest.count {
                 start += try transport.send(rest, start..<rest.count)
@@ -361,21 +357,22 @@ struct CiphertextQueue {
                 rest.removeAll(keepingCapacity: true)
                 start = 0
             }
-            let count = min(side.sendCiphertext(into: Self.portion), Self.portion.count)
+            let count = min(side.sendCiphertext(into: departure), departure.count)
             guard count > 0 else {
                 isEmpty = true
                 return
             }
-            let sent = try transport.send(UnsafeRawBufferPointer(rebasing: Self.portion[..<count]))
-            rest.append(contentsOf: Self.portion[sent..<count])
+            let sent = try transport.send(UnsafeRawBufferPointer(rebasing: departure[..<count]))
+            rest.append(contentsOf: departure[sent..<count])
         }
     }
 
     /// Removes and returns everything.
     mutating func takeAll(of side: any SecurityConnection) -> [UInt8] {
+        let departure = SecureBuffers.current.departure.bytes
         var all = [UInt8](rest[start...])
-        while case let count = min(side.sendCiphertext(into: Self.portion), Self.portion.count), count > 0 {
-            all.append(contentsOf: Self.portion[..<count])
+        while case let count = min(side.sendCiphertext(into: departure), departure.count), count > 0 {
+            all.append(contentsOf: departure[..<count])
         }
         self = CiphertextQueue()
         isEmpty = true
