@@ -77,13 +77,14 @@ let package = Package(
         example("DownloadCenter", showing: "PurlDownloads"),
         example("OfflineResume", showing: "Purl"),
         example("ResumableUpload", showing: "Purl"),
+        example("UnluckyOrders", showing: "PurlSimulation"),
         .executableTarget(
             name: "TLS", dependencies: ["Purl", "PurlTLS"], path: "Examples/TLS", exclude: ["README.md"]),
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
                 "FirstDownload", "SurvivingDownload", "PauseAndResume", "BackgroundDownload", "DataTaskToFile",
-                "DownloadCenter", "OfflineResume", "ResumableUpload", "PurlTesting", "PurlIO",
+                "DownloadCenter", "OfflineResume", "ResumableUpload", "UnluckyOrders", "PurlTesting", "PurlIO",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -7,7 +7,7 @@ struct StoryTests {
         "prints the lines that its page shows",
         arguments: [
             "PauseAndResume", "BackgroundDownload", "DataTaskToFile", "DownloadCenter", "OfflineResume",
-            "ResumableUpload",
+            "ResumableUpload", "UnluckyOrders",
         ])
     func story(name: String) async throws {
         let folder = TemporaryFolder()
