@@ -8,12 +8,12 @@ struct Film: Sendable {
     enum Manner: CaseIterable, Sendable {
         case honest, dated, chunked, ignoringRangeOnce, ignoringIfRange, refusingIfRange, shortRanges, wrongStart,
             wrongTotal
-        case noContentRange, notSatisfiableOnce, weak, unmarked, compressing
+        case endingEarly, noContentRange, notSatisfiableOnce, weak, unmarked, compressing
 
         /// Whether the server continues what it has begun, and says so.
         var resumes: Bool {
             switch self {
-            case .honest, .dated, .ignoringIfRange, .shortRanges: true
+            case .honest, .dated, .ignoringIfRange, .shortRanges, .endingEarly: true
             case .chunked, .ignoringRangeOnce, .refusingIfRange, .wrongStart, .wrongTotal, .noContentRange: false
             case .notSatisfiableOnce, .weak, .unmarked, .compressing: false
             }
@@ -26,7 +26,7 @@ struct Film: Sendable {
 
     init(_ dice: Dice, path: String = "/film", size: ClosedRange<Int> = 8_000...90_000) {
         self.path = path
-        manner = dice.oneIn(2) ? .honest : dice.pick(Manner.allCases)
+        manner = dice.oneIn(4) ? .honest : dice.pick(Manner.allCases)
         let length = dice.number(size)
         // A new version of the same length is the harder one.
         let other = dice.oneIn(2) ? length : dice.number(size)
@@ -46,6 +46,8 @@ struct Film: Sendable {
         case .shortRanges: return reply.entityTag(tag).range(.shortened(to: 5_000), times: 3)
         case .wrongStart: return reply.entityTag(tag).range(.startShifted(by: 7), times: 3)
         case .wrongTotal: return reply.entityTag(tag).contentRange(.total(versions[version].size + 1), times: 3)
+        // The end of the stream comes in the middle of the body, as from a server that is shut down.
+        case .endingEarly: return reply.entityTag(tag).cut(afterBytes: versions[version].size / 2, times: 2)
         case .noContentRange: return reply.entityTag(tag).contentRange(.missing, times: 3)
         case .notSatisfiableOnce: return reply.entityTag(tag).rangeNotSatisfiable(times: 1)
         case .weak: return reply.entityTag("W/\(tag)").ignoringIfRange()

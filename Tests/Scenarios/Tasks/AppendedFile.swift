@@ -5,7 +5,7 @@ import PurlSimulation
 extension Scenario {
     /// Runs a task that writes to the file until that is complete.
     ///
-    /// - Parameter dice: Now and then something damages the last byte of what is there; `nil` for never.
+    /// - Parameter dice: Now and then something damages one of the last bytes of what is there; `nil` for never.
     private static func append(
         _ url: URL, to file: URL, in world: World, every pause: Duration, damaging dice: Dice? = nil
     ) async throws {
@@ -23,11 +23,13 @@ extension Scenario {
                 return await keeper.invalidation()
             }
             // A task that has ended knows its last bytes by their digest, if its record could be written.
-            if let dice, world.chaos.isDisjoint(with: .disk), dice.oneIn(3), var data = try? Data(contentsOf: file),
-                let last = data.popLast()
+            if let dice, world.chaos.isDisjoint(with: .disk), dice.oneIn(2), var data = try? Data(contentsOf: file),
+                !data.isEmpty
             {
-                world.note("the last byte of the file is damaged")
-                try (data + [~last]).write(to: file)
+                let place = data.count - dice.number(1...min(data.count, 1_000))
+                world.note("byte \(place) of the file is damaged")
+                data[place] = ~data[place]
+                try data.write(to: file)
             }
             try await world.sleep(for: pause)
         }
@@ -39,8 +41,8 @@ extension Scenario {
         let dice = Dice(world.seed, "appended-file")
         let film = Film(dice)
         let server = world.server("mirror.example")
-        let url = film.serve(on: server, in: world, dice, changes: dice.oneIn(3))
-        world.chaos = dice.pick([[], .network, .all])
+        let url = film.serve(on: server, in: world, dice, changes: dice.oneIn(2))
+        world.chaos = dice.pick([[], .network, .network, .all])
         let laptop = world.computer("laptop")
         let file = laptop.home.appendingPathComponent("film")
         let isComplete = Notes(false)
@@ -62,7 +64,7 @@ extension Scenario {
         let dice = Dice(world.seed, "shared-file")
         let film = Film(dice)
         let server = world.server("mirror.example")
-        let url = film.serve(on: server, in: world, dice, changes: dice.oneIn(3))
+        let url = film.serve(on: server, in: world, dice, changes: dice.oneIn(2))
         if dice.oneIn(2) { world.chaos = .network }
         let laptop = world.computer("laptop")
         let file = laptop.home.appendingPathComponent("film")

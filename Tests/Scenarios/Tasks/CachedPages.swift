@@ -41,7 +41,7 @@ extension Scenario {
                         return (pages.version, pages.asked)
                     }
                     return .text(text(version.0, path)).entityTag("\"\(version.0)\"")
-                        .field("Cache-Control", path == "/private" ? "no-store" : "max-age=60")
+                        .field("Cache-Control", path == "/private" ? "no-store, max-age=60" : "max-age=60")
                         .field("Set-Cookie", "visit=\(version.1); Max-Age=86400; Path=/")
                 })
         }

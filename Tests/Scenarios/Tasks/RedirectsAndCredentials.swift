@@ -7,7 +7,9 @@ extension Scenario {
     /// Redirects between origins, with users, passwords and cookies that belong to one of them, and bodies that are sent again.
     static let redirectsAndCredentials = Scenario("redirects-and-credentials") { world in
         let dice = Dice(world.seed, "redirects-and-credentials")
-        let (first, second) = (world.server("first.example"), world.server("second.example"))
+        let first = world.server("first.example")
+        // A cookie that names no domain is for its own host, and not for those below it (RFC 6265 §5.3 step 6).
+        let second = world.server(dice.pick(["second.example", "www.first.example"]))
         let third = world.server("first.example", port: 8_080)
         let taken = Notes<[String: Int]>([:])
         let login = "Basic " + Data("jo:second".utf8).base64EncodedString()

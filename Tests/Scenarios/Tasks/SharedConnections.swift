@@ -11,14 +11,20 @@ extension Scenario {
         let server = world.server("mirror.example")
         let orders = Notes<[String: Int]>([:])
         let contents = (0..<6).map { GeneratedContent(size: dice.number(0...9_000), seed: UInt64($0)) }
+        // Whether a page ends early; whether the server closes a connection with no word, so that the next request may be lost.
+        var (endsEarly, closesSilently) = (Set<Int>(), false)
         for (number, content) in contents.enumerated() {
             let reply = Reply.generated(content)
-            let manner = [
+            let manner = dice.index(below: 7)
+            if manner == 3 { closesSilently = true }
+            if manner == 6, content.size > 0 { endsEarly.insert(number) }
+            let replies = [
                 reply, reply.chunked(size: 700), reply.closingConnection(), reply.closingConnection(announced: false),
-                reply.untilClose(), reply.inPieces(of: 500),
-            ][dice.index(below: 6)]
-            server.route("/\(number)", manner)
+                reply.untilClose(), reply.inPieces(of: 500), reply.cut(afterBytes: content.size / 2),
+            ]
+            server.route("/\(number)", replies[manner])
         }
+        let (early, silent) = (endsEarly, closesSilently)
         server.route(
             "/order", method: "POST",
             .computed { request in
@@ -30,7 +36,7 @@ extension Scenario {
         let configuration = URLSessionConfiguration.default
         configuration.httpMaximumConnectionsPerHost = 2
         let session = URLSession(configuration: configuration)
-        let tasks = (0..<dice.number(4...16)).map { number in
+        let tasks = (0..<dice.number(4...16)).map { number -> (Task<Void, any Error>, mayFail: Bool) in
             let (kind, moment, cancels) = (dice.index(below: 8), dice.moment(), dice.oneIn(6))
             let task = Task {
                 if kind > 5 {
@@ -42,6 +48,7 @@ extension Scenario {
                     try require(orders.value["order \(number)"] == 1, "order \(number) was taken for another")
                 } else {
                     let (data, _) = try await session.data(from: server.url("/\(kind)"))
+                    try require(!early.contains(kind), "/\(kind) ends early, and task \(number) has not failed")
                     try require(contents[kind].data == data, "task \(number) got another body than /\(kind) has")
                 }
             }
@@ -51,11 +58,12 @@ extension Scenario {
                     task.cancel()
                 }
             }
-            return task
+            return (task, cancels || (kind > 5 ? silent : early.contains(kind)))
         }
-        for task in tasks {
+        for (task, mayFail) in tasks {
             do { try await task.value } catch let error as Unmet { throw error } catch {
                 try require(error is URLError || error is CancellationError, "\(error)")
+                try require(mayFail || !world.chaos.isEmpty, "without a fault: \(error)")
             }
         }
         for (order, count) in orders.value.sorted(by: { $0.key < $1.key }) {
