@@ -3,7 +3,7 @@ SwiftNIO's NIOResumableUpload, and the library against httpbin.
 
     python3 .ci/interop --purl .build/release/purl [--rounds 20] [--size 200000000] [--seed 1]
         [--scenarios .build/debug/ScenariosWithPurl --gunicorn FOLDER/bin/gunicorn]
-        [--upload-server Tests/Peers/.build/debug/ResumableUploadServer]
+        [--upload-server PROGRAM]
 
 Everything happens on 127.0.0.1 and in a temporary directory, which is gone afterwards. Each check prints a line that
 begins with "ok" or "FAILED"; the exit status is 1 when any failed.
