@@ -119,4 +119,31 @@ struct TraceCommandTests {
                 "purl: “other.har” is an HTTP Archive, which cannot be shown: save traces as .json or .trace."
             ])
     }
+
+    @Test(
+        "refuses to write where it cannot, and onto the trace itself",
+        arguments: [
+            ("film.json", "pages.html", "purl: “pages.html” is a folder, not a file for the trace."),
+            ("film.json", "no/film.html", "purl: There is no folder “no” for the trace."),
+            ("film.json", "film.json", "purl: “film.json” is the trace itself: write it into another file."),
+            ("film.json", "link.json", "purl: “link.json” is the trace itself: write it into another file."),
+            ("link.json", "film.json", "purl: “film.json” is the trace itself: write it into another file."),
+            ("pages.html", "film.html", "purl: “pages.html” is a folder."),
+        ])
+    func places(input: String, output: String, message: String) async throws {
+        try folder.write(Self.saved(by: 9), to: "film.json")
+        try FileManager.default.createDirectory(at: folder.file("pages.html"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            at: folder.file("link.json"), withDestinationURL: folder.file("film.json"))
+        let (code, lines) = try await PurlProcess.run(["trace", input, "-o", output], in: folder)
+        #expect(code == 1)
+        #expect(lines == [message])
+        #expect(folder.contents("film.json") == Data(Self.saved(by: 9).utf8))
+    }
+
+    /// A trace with one event that this version does not know.
+    private static func saved(by version: Int) -> String {
+        let event = #"{"nanoseconds":0,"lane":"network","kind":{"later":{}}}"#
+        return #"{"version":\#(version),"startDate":0,"events":[\#(event)],"droppedEvents":0,"droppedBytes":0}"#
+    }
 }

@@ -17,7 +17,6 @@ struct HTMLTraceTests {
             var p: [[Int]]?
         }
 
-        var title: String
         var lanes: [String]
         var phases: [String]
         var steps: [Step]
@@ -83,8 +82,9 @@ struct HTMLTraceTests {
             status: 200, reason: text, fields: [.init("X-Text", text)], byteCount: 60)
         let html = HTMLTrace(recording([.responseHead(head), .note(text), .completed(error: text)]), title: text).html
         let page = try Page(html)
-        #expect(page.title == text)
         #expect(page.steps.map(\.w) == ["receives 200 \(text)", text, "completes with an error: \(text)"])
+        let escaped = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")].reduce(text) { $0.replacing($1.0, with: $1.1) }
+        #expect(html.contains("<title>\(escaped)</title>") && html.contains("<h1>\(escaped)</h1>"))
         // The page's own: title, style, data and script, each with its end.
         #expect(html.matches(of: /<\/?(script|style|title|img|!--)/).count == 8)
     }
@@ -209,6 +209,20 @@ struct HTMLTraceTests {
         options.showsTimes = false
         #expect(TextTrace(folded, options: options).lines.dropFirst().dropLast().allSatisfy { !$0.contains(" ms") })
         #expect(Diagram(folded).svg.contains("2 times, 5.6 to 157 ms"))
+    }
+
+    @Test("Words and heads that are longer than any server may send are shortened")
+    func lengths() throws {
+        let field = String(repeating: "v\u{301}", count: 500_000)
+        let head = TransferTrace.ResponseHead(
+            status: 200, reason: "OK", fields: [.init("X-Long", field)], byteCount: 1_000_000)
+        let html = HTMLTrace(recording([.responseHead(head), .note(field), .note("short")])).html
+        #expect(html.utf8.count < 300_000)
+        let steps = try Page(html).steps
+        #expect(steps[0].h?.hasSuffix("v\u{301} … (1000024 letters)") == true)
+        #expect(steps.map { $0.w.unicodeScalars.count < 2_100 } == [true, true, true])
+        #expect(steps[1].w.hasSuffix("v\u{301} … (1000000 letters)"))
+        #expect(steps[2].w == "short")
     }
 
     @Test("An empty trace makes a page")

@@ -41,6 +41,50 @@ struct TraceTests {
         #expect("\(event)" == "1.500 ms  task 1  code  made GET http://a.test/ film")
     }
 
+    @Test("A line of text controls no terminal, and does not turn the direction of writing")
+    func controls() {
+        let event = TransferTrace.Event(
+            nanoseconds: 0, lane: .network, task: 1,
+            kind: .note("a\u{1B}[31m\u{0}\u{202E}\u{2066}\u{9B}b\r\nc\u{2028}d é"))
+        #expect("\(event)" == "0.000 ms  task 1  network  a\u{FFFD}[31m\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}b c d é")
+    }
+
+    /// Many tasks of which something is left open, and one whose connection is held again and again.
+    private static let open: [(String, @Sendable (Int) -> (task: Int, kind: TransferTrace.Kind))] = [
+        (
+            "pieces of many tasks",
+            { ($0, $0 % 2 == 0 ? .bodyReceived(.init(count: 1)) : .made(method: "GET", url: "u")) }
+        ),
+        ("holds", { (1, $0 % 3 == 0 ? .held(.full) : $0 % 3 == 1 ? .note("n") : .released(.full)) }),
+        ("holds of many tasks", { ($0, $0 % 2 == 0 ? .held(.full) : .note("n")) }),
+    ]
+
+    @Test("The time for a page grows with the number of events, not with its square", arguments: open)
+    func manyEvents(name: String, event: @Sendable (Int) -> (task: Int, kind: TransferTrace.Kind)) {
+        let few = Self.secondsForPage(of: (0..<10_000).map(event))
+        let many = Self.secondsForPage(of: (0..<40_000).map(event))
+        #expect(many < 9 * few)
+    }
+
+    /// How long the processor works for a page.
+    private static func secondsForPage(of kinds: [(task: Int, kind: TransferTrace.Kind)]) -> Double {
+        let events = kinds.enumerated().map { number, event in
+            TransferTrace.Event(
+                nanoseconds: Int64(number) * 1_000, lane: .network, task: event.task, kind: event.kind)
+        }
+        let page = HTMLTrace(
+            .init(startDate: Date(timeIntervalSince1970: 0), events: events, droppedEvents: 0, droppedBytes: 0))
+        let start = threadSeconds()
+        #expect(page.html.utf8.count > events.count)
+        return threadSeconds() - start
+    }
+
+    private static func threadSeconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     @Test("A data task is recorded from its making to its last call, in order")
     func dataTask() async throws {
         let traced = try TracedSession()

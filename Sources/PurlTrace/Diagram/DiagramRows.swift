@@ -284,12 +284,22 @@ struct DiagramRows {
         holds[key]?.times = 0
         let first = min(max(row - 1, 0), rows.count - 1)
         let shaded = first...(rows.count - 1)
-        let depth = shades.filter { $0.lane == .network && $0.kind != .deciding && $0.rows.overlaps(shaded) }.count
         let times = hold.times > 1 ? ", \(hold.times) times" : ""
         shades.append(
             Shade(
                 lane: .network, kind: kind, rows: shaded,
-                title: "\(key.hold.words) for \(ByteWords.short(end - hold.since))\(times)", depth: min(depth, 3)))
+                title: "\(key.hold.words) for \(ByteWords.short(end - hold.since))\(times)", depth: depth(from: first)))
+    }
+
+    /// How many shades of holds lie beside one that begins at a row and ends now: three at most.
+    private func depth(from row: Int) -> Int {
+        var depth = 0
+        // They stand in the order of their ends.
+        for shade in shades.reversed() {
+            if depth == 3 || shade.rows.upperBound < row { break }
+            if shade.lane == .network, shade.kind != .deciding { depth += 1 }
+        }
+        return depth
     }
 }
 

@@ -53,8 +53,9 @@ public struct HTMLTrace: Sendable {
         <style>\(Player.style)</style>
         </head>
         <body>
+        <header><h1>\(title.asMarkup)</h1><p id="summary">The trace is read …</p></header>
         <noscript><p>This page steps through a recording, and its script does that.</p></noscript>
-        <script type="application/json" id="trace">\(TracePage(recording, title: title, program: program).json)</script>
+        <script type="application/json" id="trace">\(TracePage(recording, program: program).json)</script>
         <script>\(Player.script)</script>
         </body>
         </html>

@@ -5,7 +5,7 @@ import Purl
 struct TracePage {
     private let content: Content
 
-    init(_ recording: TransferTrace.Recording, title: String, program: TracedProgram? = nil) {
+    init(_ recording: TransferTrace.Recording, program: TracedProgram? = nil) {
         let rows = DiagramRows(recording)
         var places = program.map { ProgramPlaces($0, recording.events) }
         let lanes = TransferTrace.Lane.allCases.filter { lane in
@@ -23,7 +23,7 @@ struct TracePage {
                 step, row.map { rows.rows[$0] }, lanes: lanes, state, places?.places(of: step.event) ?? [])
         }
         content = Content(
-            title: title, date: recording.startDate.formatted(.iso8601), lanes: lanes.map(\.title),
+            date: recording.startDate.formatted(.iso8601), lanes: lanes.map(\.title),
             tasks: Set(recording.events.compactMap(\.task)).sorted(),
             connections: Set(recording.events.compactMap(\.connection)).sorted(),
             phases: TaskState.Phase.allCases.map(\.rawValue), steps: steps,
@@ -53,7 +53,6 @@ struct TracePage {
 
 extension TracePage {
     fileprivate struct Content: Encodable {
-        let title: String
         let date: String
         let lanes: [String]
         let tasks: [Int]
@@ -98,7 +97,7 @@ extension TracePage {
         let r: String?
         /// What has happened, and the label in the lanes where that is shorter.
         let w: String
-        let b: String?
+        private(set) var b: String?
         /// A head as it was sent, and the first bytes of content, in Base64.
         let h: String?
         let f: Data?
@@ -120,10 +119,11 @@ extension TracePage {
             k = event.task
             c = event.connection
             x = event.exchange
-            w = step.wordsWithPeriod
-            b = row.map(\.label).flatMap { [w] in $0 == w ? nil : $0 }
+            w = step.wordsWithPeriod.shortened(to: Self.shownWords)
+            b = row?.label.shortened(to: Self.shownWords)
+            if b == w { b = nil }
             r = row.map(\.tone.rawValue)
-            h = event.kind.head
+            h = event.kind.head?.shortened(to: Self.shownHead)
             f = event.kind.content?.prefix(Self.shownContent)
             s = state?.numbers
             switch row?.shape {
@@ -141,6 +141,9 @@ extension TracePage {
 
         /// So many bytes of content are shown.
         private static let shownContent = 256
+        /// Letters of words and of a head: what servers send is never longer, and a trace from elsewhere may be.
+        private static let shownWords = 2_000
+        private static let shownHead = 100_000
     }
 
     /// A time that is shaded in a lane, from one step to another.
@@ -211,6 +214,17 @@ private struct TaskState {
             .unknown:
             break
         }
+    }
+}
+
+extension String {
+    /// The text up to a number of Unicode scalars, and how many it has if there are more.
+    fileprivate func shortened(to limit: Int) -> String {
+        let scalars = unicodeScalars
+        guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),
+            end < scalars.endIndex
+        else { return self }
+        return "\(self[..<end]) … (\(scalars.count) letters)"
     }
 }
 

@@ -8,6 +8,12 @@ const rowHeight = 26;
 const spareRows = 12;
 // Printing shows so many steps at most.
 const printedRows = 3000;
+// Browsers draw nothing that is some times as high, in points: more rows scroll in bigger steps.
+const longestList = 2_000_000;
+// No view shows more shaded times.
+const mostShades = 300;
+// Of more tasks or connections than these one is chosen by its number.
+const longestMenu = 500;
 // A pause of the transfer is played for so long at most.
 const longestPause = 1500;
 const speeds = [0.0001, 0.001, 0.01, 0.1, 1, 10, 100, 1000];
@@ -38,6 +44,10 @@ function button(id, label, text, action) {
 }
 
 function choice(id, label, first, values, name) {
+    if (values.length > longestMenu) {
+        const field = element('input', {id, type: 'number', placeholder: first, oninput: applyFilters});
+        return element('label', null, label, ' ', field);
+    }
     const select = element('select', {id, onchange: applyFilters}, element('option', {value: ''}, first));
     for (const value of values) select.append(element('option', {value: String(value)}, `${name} ${value}`));
     return element('label', {hidden: values.length < 2}, label, ' ', select);
@@ -54,8 +64,8 @@ function build() {
         if (event.key === 'Enter') { event.preventDefault(); nextMatch(event.shiftKey ? -1 : 1); }
         if (event.key === 'Escape') { search.value = ''; find(); $('list').focus(); }
     };
+    $('summary').textContent = summary();
     document.body.append(
-        element('header', null, element('h1', null, trace.title), element('p', {id: 'summary'}, summary())),
         element('section', {id: 'controls', 'aria-label': 'Controls'},
             element('div', {className: 'bar', role: 'toolbar', 'aria-label': 'Steps'},
                 button('first', 'First event (Home)', '|◀', () => { pause(); select(0); }),
@@ -117,6 +127,11 @@ function duration(nanoseconds) {
     return `${milliseconds.toFixed(milliseconds < 10 ? 3 : 1)} ms`;
 }
 
+// A text with a sign for each character that is not seen, or that changes the direction of the others.
+function visible(text) {
+    return text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd');
+}
+
 function speedName(speed) {
     if (speed === 1) return 'as it was';
     return speed < 1 ? `${Math.round(1 / speed).toLocaleString('en-US')} × slower` : `${speed} × faster`;
@@ -134,12 +149,19 @@ function lastTime() { return steps.reduce((last, step) => Math.max(last, step.t 
 // MARK: The current step
 
 function select(place, quietly) {
-    if (!shown.length) { show(null); render(); return; }
+    $('slider').disabled = !shown.length;
+    if (!shown.length) {
+        $('slider').setAttribute('aria-valuetext', 'no event');
+        show(null);
+        render();
+        drawLine();
+        return;
+    }
     current = Math.min(Math.max(place, 0), shown.length - 1);
     const position = shown[current];
     $('slider').max = String(shown.length);
     $('slider').value = String(current + 1);
-    $('slider').setAttribute('aria-valuetext', `${current + 1} of ${shown.length}: ${steps[position].w}`);
+    $('slider').setAttribute('aria-valuetext', `${current + 1} of ${shown.length}: ${visible(steps[position].w)}`);
     show(position);
     scrollTo(current);
     render();
@@ -169,10 +191,11 @@ function selectTime(time) {
 
 function show(position) {
     const step = position === null ? null : steps[position];
-    $('now').textContent = step ? `${step.w}` : 'No event passes the filters.';
+    $('now').textContent = step ? visible(step.w) : steps.length ? 'No event passes the filters.' : 'There is no event.';
     $('facts').replaceChildren();
     $('disk').replaceChildren();
     for (const id of ['head', 'bytes']) { $(id).textContent = ''; $(id).hidden = true; }
+    if (trace.program) unmarkProgram();
     if (!step) return;
     fact('step', `${position + 1} of ${steps.length}`);
     fact('time', times(step));
@@ -183,7 +206,7 @@ function show(position) {
     if (step.c !== undefined) fact('connection', step.c);
     if (trace.program) showProgram(position);
     if (step.s) showState(step.s);
-    if (step.h) { $('head').hidden = false; $('head').textContent = step.h; }
+    if (step.h) { $('head').hidden = false; $('head').textContent = visible(step.h); }
     if (step.f) { $('bytes').hidden = false; $('bytes').textContent = dump(step.f); }
 }
 
@@ -244,8 +267,11 @@ function buildProgram() {
     document.querySelector('main').append(pane);
 }
 
-function showProgram(position) {
+function unmarkProgram() {
     for (const line of $('program').querySelectorAll('.runs, .may, .ran')) line.classList.remove('runs', 'may', 'ran');
+}
+
+function showProgram(position) {
     // Between the events of the program the last one stays in sight.
     let last = position;
     while (last >= 0 && !steps[last].p) last--;
@@ -283,25 +309,23 @@ function buildLanes() {
     $('film').style.setProperty('--lanes', String(trace.lanes.length));
 }
 
-// The shaded times by the block of steps in which they are, so that a view need not look at all of them.
-const blockSize = 256;
-const blocks = new Map();
+// The shaded times by their beginnings, and how far each of them and all before it reach, so that a view need not look at all.
+const shades = trace.shades.toSorted((one, other) => one.from - other.from);
+let farthest = -1;
+const reaches = shades.map(shade => farthest = Math.max(farthest, shade.to));
 
-function buildShades() {
-    for (const shade of trace.shades) {
-        for (let block = Math.floor(shade.from / blockSize); block <= Math.floor(shade.to / blockSize); block++) {
-            if (!blocks.has(block)) blocks.set(block, []);
-            blocks.get(block).push(shade);
-        }
-    }
-}
-
+// The shaded times that some steps are in: the last to begin, where there are too many.
 function shadesBetween(first, last) {
-    const found = new Set();
-    for (let block = Math.floor(first / blockSize); block <= Math.floor(last / blockSize); block++) {
-        for (const shade of blocks.get(block) || []) if (shade.from <= last && shade.to >= first) found.add(shade);
+    let place = 0, end = shades.length;
+    while (place < end) {
+        const middle = (place + end) >> 1;
+        if (shades[middle].from <= last) place = middle + 1; else end = middle;
     }
-    return found;
+    const found = [];
+    while (--place >= 0 && reaches[place] >= first && found.length < mostShades) {
+        if (shades[place].to >= first) found.push(shades[place]);
+    }
+    return found.reverse();
 }
 
 // The place among the shown steps of the first that is not before a position.
@@ -317,10 +341,19 @@ function placeOf(position) {
 function render() {
     const list = $('list');
     // The names stand above their lanes, which end where the scroll bar begins.
-    $('heads').style.marginRight = `${list.offsetWidth - list.clientWidth}px`;
-    const first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - spareRows);
-    const last = Math.min(shown.length, Math.ceil((list.scrollTop + list.clientHeight) / rowHeight) + spareRows);
-    renderRows(first, last, shown.length);
+    $('heads').style.borderRightWidth = `${list.offsetWidth - list.clientWidth}px`;
+    const top = list.scrollTop * stretch();
+    const first = Math.max(0, Math.floor(top / rowHeight) - spareRows);
+    const last = Math.min(shown.length, Math.ceil((top + list.clientHeight) / rowHeight) + spareRows);
+    renderRows(first, last, shown.length, top - list.scrollTop);
+}
+
+function listHeight(count) { return Math.min(count * rowHeight, longestList); }
+
+// By how many points the rows move where the list is scrolled by one.
+function stretch() {
+    const view = $('list').clientHeight;
+    return shown.length * rowHeight > longestList ? (shown.length * rowHeight - view) / (longestList - view) : 1;
 }
 
 // Paper gets the rows that there is room for, and no space for others.
@@ -328,13 +361,13 @@ function renderForPrint() {
     const last = Math.min(shown.length, printedRows);
     $('printed').textContent = last < shown.length
         ? `The first ${count(last, 'step')} of ${shown.length.toLocaleString('en-US')}: filters choose others.` : '';
-    renderRows(0, last, last);
+    renderRows(0, last, last, 0);
 }
 
-// The rows of some places, in a space for as many as `size`.
-function renderRows(first, last, size) {
+// The rows of some places, in a space for as many as `size`, moved upwards by some points.
+function renderRows(first, last, size, above) {
     const space = $('space');
-    space.style.height = `${size * rowHeight}px`;
+    space.style.height = `${listHeight(size)}px`;
     const parts = trace.lanes.map((_, lane) => {
         const line = element('div', {className: 'lane', role: 'presentation'});
         line.style.left = laneLeft(lane);
@@ -345,32 +378,32 @@ function renderRows(first, last, size) {
             const [from, to] = [placeOf(shade.from), Math.min(placeOf(shade.to), size)];
             const part = element('div', {className: `shade ${shade.k}`, title: shade.title, role: 'presentation'});
             part.style.left = laneLeft(shade.l);
-            part.style.top = `${from * rowHeight + rowHeight / 2}px`;
+            part.style.top = `${from * rowHeight + rowHeight / 2 - above}px`;
             part.style.height = `${Math.max(to - from, 0.4) * rowHeight}px`;
             parts.push(part);
         }
     }
-    for (let place = first; place < last; place++) parts.push(row(place));
+    for (let place = first; place < last; place++) parts.push(row(place, above));
     space.replaceChildren(...parts);
     $('list').setAttribute('aria-activedescendant', shown.length ? `step-${shown[current] + 1}` : '');
 }
 
 function laneLeft(lane) { return `calc(var(--gutter) + (100% - var(--gutter)) * ${laneAt(lane) / 100})`; }
 
-function row(place) {
+function row(place, above) {
     const position = shown[place];
     const step = steps[position];
     const made = element('div', {
         id: `step-${position + 1}`, role: 'option', className: `row ${step.r || 'quiet'}`,
         'aria-posinset': String(place + 1), 'aria-setsize': String(shown.length),
-        'aria-selected': String(place === current), 'aria-label': `${duration(step.t)}, ${lanesOf(step)}: ${step.w}`,
+        'aria-selected': String(place === current), 'aria-label': `${duration(step.t)}, ${lanesOf(step)}: ${visible(step.w)}`,
         onclick: () => { pause(); select(place); },
     });
     if (matches.length && isMatch(position)) made.classList.add('match');
-    made.style.top = `${place * rowHeight}px`;
+    made.style.top = `${place * rowHeight - above}px`;
     made.append(element('time', null, duration(step.t)));
     const lanes = element('div', {className: 'lanes'});
-    const label = element('span', {className: 'label', title: step.w}, step.b || step.w);
+    const label = element('span', {className: 'label', title: visible(step.w)}, visible(step.b || step.w));
     if (step.a) {
         const [from, to, isCut] = step.a;
         const arrow = element('div', {className: `arrow ${to > from ? 'right' : 'left'}${isCut ? ' cut' : ''}`});
@@ -386,6 +419,7 @@ function row(place) {
             mark.style.right = `${100 - laneAt(step.l)}%`;
         } else {
             mark.style.left = `${laneAt(step.l)}%`;
+            mark.style.maxWidth = `calc(${100 - laneAt(step.l)}% - 4px)`;
         }
         lanes.append(mark);
     }
@@ -396,11 +430,12 @@ function row(place) {
 function scrollTo(place) {
     const list = $('list');
     // It can scroll as far as there is space.
-    $('space').style.height = `${shown.length * rowHeight}px`;
+    $('space').style.height = `${listHeight(shown.length)}px`;
     const top = place * rowHeight;
-    if (top < list.scrollTop + rowHeight) list.scrollTop = Math.max(0, top - 2 * rowHeight);
-    else if (top > list.scrollTop + list.clientHeight - 3 * rowHeight) {
-        list.scrollTop = top - list.clientHeight + 4 * rowHeight;
+    const now = list.scrollTop * stretch();
+    if (top < now + rowHeight) list.scrollTop = Math.max(0, top - 2 * rowHeight) / stretch();
+    else if (top > now + list.clientHeight - 3 * rowHeight) {
+        list.scrollTop = (top - list.clientHeight + 4 * rowHeight) / stretch();
     }
     // In a narrow window the lanes scroll sideways.
     const film = $('film');
@@ -453,6 +488,8 @@ function drawLine() {
     context.fillRect(Math.round(at(steps[shown[current]].t)) - 1, 0, 2, height - 14);
 }
 
+const tones = ['plain', 'data', 'answer', 'failure', 'decision', 'quiet'];
+
 function drawBars(context, scale, width, height, from, to, at) {
     context.scale(scale, scale);
     const colours = getComputedStyle(document.body);
@@ -465,7 +502,7 @@ function drawBars(context, scale, width, height, from, to, at) {
         const x = Math.round(at(Math.max(step.t, from)));
         const end = Math.round(at(Math.min(step.t + (step.d || 0), to)));
         const top = 6 + step.l * (height - 22) / trace.lanes.length;
-        const key = `${x} ${end} ${step.l} ${tone}`;
+        const key = ((x * 65536 + end) * 16 + step.l) * 16 + tones.indexOf(tone);
         if (drawn.has(key)) continue;
         drawn.add(key);
         context.fillStyle = colours.getPropertyValue(`--${tone}`);
@@ -611,6 +648,5 @@ function selectNamed() {
 
 build();
 buildLanes();
-buildShades();
 $('speed').value = String(usualSpeed());
 selectNamed();

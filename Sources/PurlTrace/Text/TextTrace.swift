@@ -87,9 +87,25 @@ extension TransferTrace.Event: CustomStringConvertible {
 }
 
 extension String {
-    /// The text with blanks where a line would end: what a peer says, such as why it closes, may have line breaks.
+    /// The text with blanks where a line would end, and without characters that control a terminal or the direction of writing:
+    /// what a peer says, such as why it closes, may have any.
     fileprivate var inOneLine: String {
-        contains(where: \.isNewline) ? String(map { $0.isNewline ? " " : $0 }) : self
+        guard unicodeScalars.contains(where: \.isControl) else { return self }
+        return String(
+            map { character in
+                if character.isNewline { return " " }
+                return character.unicodeScalars.contains(where: \.isControl) ? "\u{FFFD}" : character
+            })
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it ends a line, or controls a terminal or the direction of writing.
+    fileprivate var isControl: Bool {
+        switch value {
+        case 0...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 }
 
@@ -171,26 +187,27 @@ struct TraceStep {
     /// Events of a body become one step of each kind for as long as no other event of the task happens, and there is no pause.
     static func collapsed(_ events: [TransferTrace.Event]) -> [TraceStep] {
         var steps: [TraceStep] = []
-        var open: [Group: Int] = [:]
+        // By task, since the steps of one are closed at once, of how many tasks there may be.
+        var open: [Int?: [Group: Int]] = [:]
         let pause = pause(in: events)
         for event in events {
             guard let kind = event.kind.collapsingKind else {
-                if event.kind.endsPieces { open = open.filter { $0.key.task != event.task } }
+                if event.kind.endsPieces { open[event.task] = nil }
                 steps.append(TraceStep(event))
                 continue
             }
-            let group = Group(task: event.task, exchange: event.exchange, lane: event.lane, kind: kind)
-            if let position = open[group], event.nanoseconds - steps[position].lastNanoseconds > pause {
+            let group = Group(exchange: event.exchange, lane: event.lane, kind: kind)
+            if let position = open[event.task]?[group], event.nanoseconds - steps[position].lastNanoseconds > pause {
                 // What is done with the pieces after a pause is not drawn above them.
-                open = open.filter { $0.key.task != event.task }
+                open[event.task] = nil
             }
-            if let position = open[group] {
+            if let position = open[event.task]?[group] {
                 steps[position].count += 1
                 steps[position].bytes += event.kind.bytes
                 steps[position].lastNanoseconds = event.nanoseconds
                 steps[position].lastCall = event.kind.begunCall
             } else {
-                open[group] = steps.count
+                open[event.task, default: [:]][group] = steps.count
                 steps.append(TraceStep(event))
             }
         }
@@ -198,7 +215,6 @@ struct TraceStep {
     }
 
     private struct Group: Hashable {
-        let task: Int?
         let exchange: Int?
         let lane: TransferTrace.Lane
         let kind: String
