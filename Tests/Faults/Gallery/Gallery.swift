@@ -58,8 +58,7 @@ package struct Gallery {
         var entries: [Entry] = []
         for exhibit in Exhibit.all {
             let (recording, entry) = try await Self.act(exhibit)
-            let json = Self.withoutPlaces(String(decoding: try recording.json, as: UTF8.self))
-            try Data(json.utf8).write(to: folder.appendingPathComponent("\(exhibit.name).json"))
+            try Self.json(of: recording).write(to: folder.appendingPathComponent("\(exhibit.name).json"))
             entries.append(entry)
         }
         let encoder = JSONEncoder()
@@ -75,7 +74,7 @@ package struct Gallery {
         var problems: [String] = []
         if known.map(\.name) != Exhibit.all.map(\.name) { problems.append("the index has other exhibits") }
         for (exhibit, entry) in zip(Exhibit.all, known) {
-            let acted = try await Self.act(exhibit).entry
+            let (recording, acted) = try await Self.act(exhibit)
             if acted != entry { problems.append("\(exhibit.name): \(acted) is not \(entry)") }
             let file = folder.appendingPathComponent("\(exhibit.name).json")
             let film = try TransferTrace.Recording(json: Data(contentsOf: file))
@@ -83,8 +82,49 @@ package struct Gallery {
                 if case .completed(let error?) = event.kind { error == entry.reason } else { false }
             }
             if !isShown { problems.append("\(exhibit.name): the film does not show “\(entry.reason)”") }
+            // How far the client has come when its user acts is another thread's.
+            if case .atGate = exhibit.cell.fault.meddling?.moment { continue }
+            let again = try TransferTrace.Recording(json: Self.json(of: recording))
+            for (known, now) in zip(Self.accounts(of: film), Self.accounts(of: again)) where known != now {
+                problems.append("\(exhibit.name): now \(now.difference(from: known))")
+            }
         }
         return problems
+    }
+
+    /// What a recording shows of one lane, without times: nothing that another run may do otherwise.
+    private struct Account: Equatable {
+        let lane: TransferTrace.Lane
+        let lines: [String]
+
+        /// The first line that differs.
+        func difference(from known: Account) -> String {
+            let position = zip(lines, known.lines).prefix { $0 == $1 }.count
+            let line = { (lines: [String]) in position < lines.count ? "“\(lines[position])”" : "nothing more" }
+            return "the \(lane.rawValue) lane has \(line(lines)), the film \(line(known.lines))"
+        }
+    }
+
+    /// Each lane by itself, since threads take turns in no certain order: the delegate's calls with their arguments, what was sent and
+    /// received, what was written. When the network thread learns what the delegate and the file worker have done is not compared.
+    private static func accounts(of recording: TransferTrace.Recording) -> [Account] {
+        var options = TextTrace.Options()
+        options.showsTimes = false
+        options.showsFields = true
+        return TransferTrace.Lane.allCases.map { lane in
+            var part = recording
+            part.events = recording.events.filter { event in
+                switch event.kind {
+                case .queued, .ended, .answer, .held, .released, .written: false
+                default: event.lane == lane
+                }
+            }
+            return Account(lane: lane, lines: TextTrace(part, options: options).lines)
+        }
+    }
+
+    private static func json(of recording: TransferTrace.Recording) throws -> Data {
+        Data(withoutPlaces(String(decoding: try recording.json, as: UTF8.self)).utf8)
     }
 
     private static func act(_ exhibit: Exhibit) async throws -> (recording: TransferTrace.Recording, entry: Entry) {
