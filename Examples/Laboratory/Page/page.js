@@ -9,8 +9,10 @@ const PARTS = {
   "content": "Content", "chunk": "Sizes of chunks, and line ends", "last-chunk": "The last chunk and the trailers",
   "rest": "After the end of the message", "fault": "Here the client stops", "unread": "Not read any more",
 };
-// As much of a part is shown.
-const MOST = 2000;
+// As much of a part is shown, and as many parts.
+const MOST = 2000, MOST_PARTS = 400;
+// No more letters of the editor are read, and they stand for no more bytes.
+const MOST_LETTERS = 2e5, MOST_BYTES = 4e6;
 
 async function load() {
   const bytes = Uint8Array.from(atob($("module").textContent), letter => letter.charCodeAt(0));
@@ -32,17 +34,18 @@ function verdict(circumstances, bytes) {
   return text;
 }
 
-// The bytes of a text of the editor.
-function bytesOf(text) {
+// The bytes of a text of the editor, and no more of them than `most`.
+function bytesOf(text, most = MOST_BYTES) {
   const parts = [], encoder = new TextEncoder();
   const pattern = /\\(r|n|t|\\|x[0-9a-fA-F]{2}|\{(\d{1,6}) ((?:[^}\\]|\\[^{])*)\})|\n|[^\\\n]+|\\/g;
   let size = 0;
-  for (const [whole, escape, count, repeated] of text.matchAll(pattern)) {
+  for (const [whole, escape, count, repeated] of text.slice(0, MOST_LETTERS).matchAll(pattern)) {
+    if (size >= most) break;
     let bytes;
     if (whole === "\n") continue;
     else if (escape === undefined) bytes = encoder.encode(whole);
     else if (count !== undefined) {
-      const unit = bytesOf(repeated), times = Math.min(Number(count), Math.floor(4e6 / Math.max(1, unit.length)));
+      const unit = bytesOf(repeated), times = Math.min(Number(count), Math.floor((most - size) / Math.max(1, unit.length)));
       bytes = new Uint8Array(unit.length * times);
       for (let index = 0; index < times; index++) bytes.set(unit, index * unit.length);
     } else bytes = Uint8Array.of(escape[0] === "x" ? parseInt(escape.slice(1), 16) : {r: 13, n: 10, t: 9, "\\": 92}[escape]);
@@ -89,7 +92,9 @@ function update() {
   const all = name => lines.filter(line => line[0] === name);
   const first = name => all(name)[0];
   $("verdict").textContent = text;
-  $("time").textContent = `${bytes.length} bytes, read in ${milliseconds < 1 ? "less than 1" : Math.round(milliseconds)} ms.`;
+  const isCut = $("text").value.length > MOST_LETTERS || bytes.length >= MOST_BYTES;
+  $("time").textContent = `${bytes.length} bytes, read in ${milliseconds < 1 ? "less than 1" : Math.round(milliseconds)} ms.` +
+    (isCut ? " What else there is in the editor is too long to be read here." : "");
   showCards(bytes, all, first);
   showBytes(bytes, all("part"));
   showFields(lines);
@@ -169,12 +174,14 @@ function showBytes(bytes, parts) {
     place = Math.max(place, part.end);
   }
   if (place < bytes.length) filled.push({kind: "unread", start: place, end: bytes.length});
-  $("bytes").replaceChildren(...filled.map(({kind, start, end}) => {
+  const hidden = filled.length - MOST_PARTS;
+  $("bytes").replaceChildren(...filled.slice(0, MOST_PARTS).map(({kind, start, end}) => {
     const made = element("div", undefined, "part " + kind);
     const range = end - start === 1 ? `byte ${start}` : `bytes ${start} to ${end - 1}`;
     made.append(element("span", `${PARTS[kind] || kind}: ${range} (${end - start})`, "name"), piece(bytes.subarray(start, end)));
     return made;
   }));
+  if (hidden > 0) $("bytes").append(element("p", `And ${plural(hidden, "part")} more.`, "note"));
   if (!filled.length) $("bytes").append(element("p", "There are none.", "note"));
 }
 
@@ -268,10 +275,11 @@ function fill() {
 }
 
 function fromAddress() {
-  const name = decodeURIComponent(location.hash.slice(1));
-  choose(Math.max(0, examples.findIndex(example => example.id === name)));
+  choose(Math.max(0, examples.findIndex(example => "#" + example.id === location.hash)));
 }
 
+// One more than are read: that something was too long is then said.
+$("text").maxLength = MOST_LETTERS + 1;
 let waiting = 0;
 $("text").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(update, 80); });
 $("form").addEventListener("input", event => {
