@@ -25,8 +25,11 @@ struct SitePage {
     /// - Parameter others: Further sections, with their addresses from the root.
     func html(sections others: [(String, String)]) -> String {
         let links = (Self.sections + others).map { address, name in
-            let isCurrent = address == path ? " aria-current=\"page\"" : ""
-            return "<a href=\"\(root)\(address)\"\(isCurrent)>\(name)</a>"
+            let folder = address.split(separator: "/").dropLast().first.map { $0 + "/" }
+            let mark =
+                address == path
+                ? " aria-current=\"page\"" : folder.map(path.hasPrefix) == true ? " aria-current=\"true\"" : ""
+            return "<a href=\"\(root)\(address)\"\(mark)>\(name)</a>"
         }
         return """
             <!doctype html>
