@@ -13,45 +13,22 @@ from websockets.sync.client import connect
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
 
 
-class Browser:
-    """A browser without a window, with one page."""
+class Tab:
+    """A page of a browser."""
 
-    def __init__(self, profile):
-        program = next(filter(None, map(shutil.which, BROWSERS)), None)
-        if program is None:
-            raise SystemExit("There is no Chromium.")
-        profile = Path(profile)
-        self.process = subprocess.Popen(
-            [program, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-             "--remote-debugging-port=0", "--remote-allow-origins=*", "about:blank"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "NO_AT_BRIDGE": "1"})
-        port, path = self._address(profile / "DevToolsActivePort")
-        self.socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None)
+    def __init__(self, address, target=None):
+        self.address = address
+        self.socket = connect(address, max_size=None)
         self.numbers = itertools.count(1)
         self.events = []
         self.session = None
-        targets = self.call("Target.getTargets")["targetInfos"]
-        page = next(target for target in targets if target["type"] == "page")
-        attached = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
-        self.session = attached["sessionId"]
+        self.url = None
+        target = target or self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Network", "Log", "Accessibility"]:
             self.call(f"{domain}.enable")
-
-    def _address(self, file):
-        # The file is there once the browser listens.
-        while not (file.exists() and file.read_text().count("\n")):
-            if self.process.poll() is not None:
-                raise SystemExit("Chromium has ended.")
-            time.sleep(0.02)
-        return file.read_text().splitlines()[:2]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-        self.process.kill()
-        self.process.wait()
+        # Each is drawn, and takes keys, as if it were the one in front.
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def call(self, method, **parameters):
         number = next(self.numbers)
@@ -78,11 +55,14 @@ class Browser:
             self.events.append(json.loads(self.socket.recv(timeout=120)))
 
     def open(self, url):
+        page = url.split("#")[0]
         self.events.clear()
         # A page that differs in its fragment alone would not be loaded again.
-        self.call("Page.navigate", url="about:blank")
-        self.wait("Page.loadEventFired")
-        self.events.clear()
+        if page == self.url:
+            self.call("Page.navigate", url="about:blank")
+            self.wait("Page.loadEventFired")
+            self.events.clear()
+        self.url = page
         self.call("Page.navigate", url=url)
         self.wait("Page.loadEventFired")
 
@@ -124,3 +104,44 @@ class Browser:
                 if not isOwn and not url.startswith("data:"):
                     found.append(f"asks for {url}")
         return found
+
+
+class Browser(Tab):
+    """A browser without a window, with its first page."""
+
+    def __init__(self, profile):
+        program = next(filter(None, map(shutil.which, BROWSERS)), None)
+        if program is None:
+            raise SystemExit("There is no Chromium.")
+        profile = Path(profile)
+        self.process = subprocess.Popen(
+            [program, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--disable-renderer-backgrounding",
+             "--disable-backgrounding-occluded-windows", "--disable-background-timer-throttling", "--remote-debugging-port=0",
+             "--remote-allow-origins=*", "about:blank"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "NO_AT_BRIDGE": "1"})
+        port, path = self._address(profile / "DevToolsActivePort")
+        address = f"ws://127.0.0.1:{port}{path}"
+        with connect(address, max_size=None) as socket:
+            socket.send(json.dumps({"id": 0, "method": "Target.getTargets"}))
+            targets = json.loads(socket.recv(timeout=120))["result"]["targetInfos"]
+        super().__init__(address, next(target for target in targets if target["type"] == "page")["targetId"])
+
+    def tab(self):
+        """Another page, which another thread may drive."""
+        return Tab(self.address)
+
+    def _address(self, file):
+        # The file is there once the browser listens.
+        while not (file.exists() and file.read_text().count("\n")):
+            if self.process.poll() is not None:
+                raise SystemExit("Chromium has ended.")
+            time.sleep(0.02)
+        return file.read_text().splitlines()[:2]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        self.process.kill()
+        self.process.wait()
