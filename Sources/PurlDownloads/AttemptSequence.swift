@@ -23,7 +23,7 @@ import Purl
 /// | attempt | `attempt` | ``FileAcquisition``, in the phase `downloading` |
 /// | judge | `end(of:)` | ``Download/attemptEnded(_:_:_:)`` |
 /// | wait | `wait` | the phases `backingOff` and, for a slot, `queued` |
-/// | verify | `deliver` | ``FileAcquisition``'s `verify`, by ``Download/judgeReceivedFile(_:isReady:)`` |
+/// | verify | `deliver` | ``FileAcquisition``'s `verify`, by ``Download/judgeReceivedFile(_:isReady:deleteBytes:)`` |
 /// | move | `deliver` | ``FileMover``, in the phase `moving` |
 package struct AttemptSequence: Sendable {
     /// How an attempt has ended.

@@ -237,10 +237,12 @@ final class Download: Sendable {
 
     /// Decides whether the file that has been received is one that was asked for. A download whose file is not has failed.
     ///
-    /// - Parameter isReady: The file is about to be moved: if it is accepted, the phase is `moving`. Digests that callers
-    ///   expect from then on no longer prevent the move.
-    func judgeReceivedFile(_ sha256: String?, isReady: Bool) -> Judgement {
-        let judgement = judge { status in
+    /// - Parameters:
+    ///   - isReady: The file is about to be moved: if it is accepted, the phase is `moving`. Digests that callers expect from
+    ///     then on no longer prevent the move.
+    ///   - deleteBytes: Called where no digest vouches for the bytes, before the failure is reported: the program may end then.
+    func judgeReceivedFile(_ sha256: String?, isReady: Bool, deleteBytes: () -> Void) -> Judgement {
+        judge { status in
             switch (status.verdict(onReceivedFile: sha256), sha256) {
             case (.accepted, _):
                 return (.accepted, isReady ? status.apply(.move) : [])
@@ -250,17 +252,23 @@ final class Download: Sendable {
                 let keepsBytes = status.item.serverSHA256 == found
                 return (.rejected(keepsBytes: keepsBytes), status.reject(found: found, keepsBytes: keepsBytes))
             }
+        } beforeEvents: { judgement in
+            guard case .rejected(let keepsBytes) = judgement else { return }
+            if !keepsBytes { deleteBytes() }
+            saveItem()
         }
-        if case .rejected = judgement { saveItem() }
-        return judgement
     }
 
-    private func judge(_ step: (inout DownloadStatus) -> (Judgement, [Event]?)) -> Judgement {
+    private func judge(
+        _ step: (inout DownloadStatus) -> (Judgement, [Event]?), beforeEvents: (Judgement) -> Void = { _ in }
+    ) -> Judgement {
         var judgement = Judgement.stopped
         let isMade = update { status in
             let (result, events) = step(&status)
             judgement = result
             return events
+        } beforeEvents: {
+            beforeEvents(judgement)
         }
         return isMade ? judgement : .stopped
     }
@@ -286,8 +294,10 @@ final class Download: Sendable {
     // MARK: Steps
 
     /// Makes one step and delivers its events. False when the step was refused.
+    ///
+    /// - Parameter beforeEvents: What has to be done when a listener receives them.
     @discardableResult
-    private func update(_ step: (inout DownloadStatus) -> [Event]?) -> Bool {
+    private func update(_ step: (inout DownloadStatus) -> [Event]?, beforeEvents: () -> Void = {}) -> Bool {
         enum Outcome {
             case made(calls: [@Sendable () -> Void])
             /// The download is closed, and these do not know it yet.
@@ -303,6 +313,7 @@ final class Download: Sendable {
             guard !events.isEmpty else { return .made(calls: []) }
             return .made(calls: shared.listeners.put(isLast: status.isOver) { status.events(events, for: $0) })
         }
+        if outcome != nil { beforeEvents() }
         switch outcome {
         case nil:
             return false

@@ -270,7 +270,8 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     ///   - isReady: The file is about to be moved.
     private func verify(_ size: Int64, _ sha256: inout String?, isReady: Bool) throws -> Bool {
         while true {
-            switch download.judgeReceivedFile(sha256, isReady: isReady) {
+            // What cannot be deleted is checked again by the next attempt.
+            switch download.judgeReceivedFile(sha256, isReady: isReady, deleteBytes: { try? sink.discard() }) {
             case .accepted:
                 return true
             case .stopped:
@@ -278,9 +279,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
             case .needsDigest:
                 sha256 = try FileDigest.sha256(length: size, isStopped: { isStopped }, read: sink.bytes)
                 if sha256 == nil { return false }
-            case .rejected(let keepsBytes):
-                // The download has failed. What cannot be deleted is checked again by the next attempt.
-                if !keepsBytes { try? sink.discard() }
+            case .rejected:
                 return false
             }
         }
