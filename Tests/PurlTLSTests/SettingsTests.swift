@@ -27,6 +27,13 @@ final class SettingsTests {
         return file.path
     }
 
+    @Test("An error of the provider prints its reason as a sentence")
+    func sentence() {
+        let error: any Error = TLSError(.unusableSettings, reason: "“root.pem” does not exist")
+        #expect(error.localizedDescription == "“root.pem” does not exist.")
+        #expect((error as? any LocalizedError)?.failureReason == "“root.pem” does not exist.")
+    }
+
     private func reason(_ options: SystemTLS.Options) -> String? {
         do {
             try SystemTLS(options).prepare()

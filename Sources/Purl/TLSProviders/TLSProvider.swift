@@ -196,3 +196,10 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { reason }
 }
+
+extension TLSError: LocalizedError {
+    /// The reason, as a sentence.
+    public var errorDescription: String? { reason.hasSuffix(".") ? reason : reason + "." }
+    /// The same.
+    public var failureReason: String? { errorDescription }
+}
