@@ -131,6 +131,7 @@ struct CommandLineTests {
             ("completion|csh", "“completion” needs the name of a shell: bash, zsh or fish."),
             ("get", "The URL is missing."),
             ("get|--", "The URL is missing."),
+            ("get|http://h :1/a", "“http://h :1/a” is not a URL such as http://host/file."),
             ("get|host/file", "“host/file” is not a URL such as http://host/file."),
             ("get|localhost:80/file", "“localhost:80/file” is not a URL: did you mean “http://localhost:80/file”?"),
             ("get|www.example.org/a", "“www.example.org/a” is not a URL: did you mean “http://www.example.org/a”?"),

@@ -137,7 +137,7 @@ enum URLWord {
     /// The sentence about a word that is not a URL.
     static func refusal(_ word: String, example: String = "http://host/file") -> String {
         let scheme = String(example.prefix { $0 != ":" })
-        guard let nearest = nearest(word, scheme: scheme) else {
+        guard let nearest = nearest(word, scheme: scheme), nearest != shown(word) else {
             return "“\(shown(word))” is not a URL such as \(example)."
         }
         return "“\(shown(word))” is not a URL: did you mean “\(nearest)”?"
