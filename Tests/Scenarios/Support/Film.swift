@@ -38,7 +38,10 @@ struct Film: Sendable {
         let tag = "\"v\(version)\""
         switch manner {
         case .honest: return reply.entityTag(tag)
-        case .dated: return reply.lastModified(Date(timeIntervalSince1970: 1_800_000_000 + Double(version) * 86_400))
+        // A date counts where the server's own clock shows that it has passed (RFC 9110 §8.8.2.2).
+        case .dated:
+            return reply.lastModified(Date(timeIntervalSince1970: 1_800_000_000 + Double(version) * 86_400))
+                .field("Date", "Tue, 01 Jan 2030 00:00:00 GMT")
         case .chunked: return reply.entityTag(tag).chunked(size: 3_000)
         case .ignoringRangeOnce: return reply.entityTag(tag).ignoringRange(times: 2)
         case .ignoringIfRange: return reply.entityTag(tag).ignoringIfRange()
