@@ -34,6 +34,7 @@ let session = URLSession(configuration: configuration, delegate: Mirror(), deleg
 session.getAllTasks { tasks in
     // The task of a process that was killed is here again, and continues by itself.
     print(tasks.isEmpty ? "begins" : "continues")
+    fflush(nil)  // also into a file, before a kill
     if tasks.isEmpty { session.downloadTask(with: URL(string: "http://mirror.example/image.iso")!).resume() }
 }
 dispatchMain()
