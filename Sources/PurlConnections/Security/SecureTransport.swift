@@ -98,7 +98,7 @@ package final class SecureTransport: LoopTransport, TransportHandler {
         guard isOpen, held.isEmpty else { return false }
         defer { update() }
         do throws(SystemError) {
-            let preview = SecureBuffers.current.preview.bytes
+            let preview = EventLoop.shared.preview
             guard let count = try pull(into: preview) else { return true }
             held = [UInt8](preview[..<count])
             return false
@@ -161,7 +161,7 @@ package final class SecureTransport: LoopTransport, TransportHandler {
     /// Gives the library what has arrived; returns how much that was, `nil` when nothing has.
     private func takeArrived() -> Int? {
         do throws(SystemError) {
-            let arrival = SecureBuffers.current.arrival.bytes
+            let arrival = EventLoop.shared.arrivingRecords
             guard let count = try lower.receive(into: arrival) else { return nil }
             if count > 0 {
                 side.receiveCiphertext(UnsafeRawBufferPointer(rebasing: arrival[..<count]))
@@ -346,7 +346,7 @@ struct CiphertextQueue {
 
     /// Sends what the transport takes.
     mutating func flush(_ side: any SecurityConnection, into transport: any LoopTransport) throws(SystemError) {
-        let departure = SecureBuffers.current.departure.bytes
+        let departure = EventLoop.shared.departingRecords
         while true {
             if start < rest.count {
                 start += try transport.send(rest, start..<rest.count)
@@ -369,7 +369,7 @@ struct CiphertextQueue {
 
     /// Removes and returns everything.
     mutating func takeAll(of side: any SecurityConnection) -> [UInt8] {
-        let departure = SecureBuffers.current.departure.bytes
+        let departure = EventLoop.shared.departingRecords
         var all = [UInt8](rest[start...])
         while case let count = min(side.sendCiphertext(into: departure), departure.count), count > 0 {
             all.append(contentsOf: departure[..<count])

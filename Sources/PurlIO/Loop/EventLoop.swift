@@ -26,6 +26,9 @@
     private let longestWait: Int32
     private let scratchBuffer = ScratchBuffer(byteCount: 256 << 10)
     private lazy var sendScratchBuffer = ScratchBuffer(byteCount: 256 << 10)
+    private lazy var arrivingRecordsBuffer = ScratchBuffer(byteCount: 65_536)
+    private lazy var departingRecordsBuffer = ScratchBuffer(byteCount: 65_536 + 1024)
+    private lazy var previewBuffer = ScratchBuffer(byteCount: 4096)
     private var timers = TimerHeap()
     private var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
@@ -69,6 +72,16 @@
     /// 256 KiB for bytes that are read from a file and sent at once. Apart from ``scratch``, of which the caller of a `send`
     /// may still have bytes to parse.
     var sendScratch: UnsafeMutableRawBufferPointer { sendScratchBuffer.bytes }
+
+    /// 64 KiB for the records of a security layer that are read on this thread, before the layer takes them. Apart from
+    /// ``scratch``, which their content is read into.
+    package var arrivingRecords: UnsafeMutableRawBufferPointer { arrivingRecordsBuffer.bytes }
+
+    /// Room for the records of 64 KiB of content, which go out in one call: each adds some bytes to its content.
+    package var departingRecords: UnsafeMutableRawBufferPointer { departingRecordsBuffer.bytes }
+
+    /// 4 KiB for content of which only is asked whether there is any. Apart from ``scratch``, which may hold what is parsed.
+    package var preview: UnsafeMutableRawBufferPointer { previewBuffer.bytes }
 
     /// Runs one turn: polls (and waits only when `waiting`), then runs channels' callbacks, then due timers.
     func turn(waiting: Bool) {
