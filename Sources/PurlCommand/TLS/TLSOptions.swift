@@ -111,7 +111,7 @@ struct TLSOptions: Equatable {
 
     private func failure(_ defect: TLSError) -> CommandFailure {
         let option = files.first { defect.reason.hasPrefix("“\($0.path)”") }.map { "\($0.option): " }
-        return CommandFailure("\(option ?? "")\(defect.reason)\(defect.reason.hasSuffix(".") ? "" : ".")")
+        return CommandFailure((option ?? "") + defect.localizedDescription)
     }
 }
 
