@@ -25,7 +25,7 @@ enum Command: Equatable {
     }
 
     /// The version that `--version` prints.
-    static let version = "1.0"
+    static let version = "1.0-dev"
 
     /// Every command, in the order in which help lists them.
     static var all: [CommandSyntax<Command>] { transfers + [completion, manual, help] }
@@ -52,9 +52,13 @@ enum Command: Equatable {
         case "-V", "--version": self = .print("purl \(Self.version)")
         case let first? where first.hasPrefix("-") && !["-h", "--help"].contains(first):
             // `purl -v get URL`
-            guard let command = arguments.first(where: { name in Self.all.contains { $0.name == name } }) else {
-                throw Self.unknown(first)
-            }
+            let all = Self.all
+            let given = arguments.first { name in all.contains { $0.name == name } }
+            // “-v” alone asks for the version.
+            let owner =
+                OtherNames.command(first) == nil
+                ? all.first { $0.options.contains { $0.names.contains(first) } }?.name : nil
+            guard let command = given ?? owner else { throw Self.unknown(first) }
             throw UsageError("Options follow the command, as in “purl \(command) \(first)”.", command)
         case let first?:
             let syntax = try Self.syntax(of: ["-h", "--help"].contains(first) ? "help" : first)

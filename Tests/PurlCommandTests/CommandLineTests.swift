@@ -136,6 +136,10 @@ struct CommandLineTests {
             ("get|localhost:80/file", "“localhost:80/file” is not a URL: did you mean “http://localhost:80/file”?"),
             ("get|www.example.org/a", "“www.example.org/a” is not a URL: did you mean “http://www.example.org/a”?"),
             ("get|http://h/a|film.bin", "“film.bin” is not a URL such as http://host/file."),
+            ("get|ftp://h/a", "“ftp://h/a” begins with “ftp”. What purl loads: “http”, “https”."),
+            ("get|ws://h/a", "“ws://h/a” begins with “ws”. What this command loads: “http”, “https”."),
+            ("get|http://h:99999/a", "“http://h:99999/a” has the port 99999; ports are numbers from 1 to 65535."),
+            ("put|film|http://h:0/a", "“http://h:0/a” has the port 0; ports are numbers from 1 to 65535."),
             ("get|htp://h/a", "“htp://h/a” is not a URL: did you mean “http://h/a”?"),
             ("put|file|example.org/a", "“example.org/a” is not a URL: did you mean “http://example.org/a”?"),
             ("put|http://a/b", "The file is missing: “put” takes it before the URL."),
@@ -146,6 +150,11 @@ struct CommandLineTests {
             ("get|-c|http://a/b", "“get” resumes without “-c”."),
             ("get|--location|http://a/b", "“get” follows redirects without “--location”."),
             ("list|--resume", "There is no option “--resume”."),
+            (
+                "get|--user|me:secret|http://a/b",
+                "There is no option “--user”; the URL names user and password, as in http://NAME:PASSWORD@HOST/."
+            ),
+            ("--verbose", "Options follow the command, as in “purl get --verbose”."),
             (
                 "get|http://a/b|http://a/c|-o|x",
                 "“-o” needs exactly one URL. For several, use the lines of an --input-file."

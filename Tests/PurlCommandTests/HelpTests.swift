@@ -27,8 +27,8 @@ struct HelpTests {
         }
         for command in Command.all { #expect(text.contains("  \(command.name)")) }
         #expect(try Command(arguments: ["--help", "get"]) == Command(arguments: ["help", "get"]))
-        #expect(try Self.text("--version") == "purl 1.0")
-        #expect(try Self.text("-V") == "purl 1.0")
+        #expect(try Self.text("--version") == "purl 1.0-dev")
+        #expect(try Self.text("-V") == "purl 1.0-dev")
     }
 
     @Test("no line of help has more than 80 columns", arguments: [""] + Command.all.map(\.name))

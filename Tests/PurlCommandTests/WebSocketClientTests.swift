@@ -69,7 +69,7 @@ struct WebSocketClientTests {
 
     static let refusals: [(String, String)] = [
         ("ws", "The URL is missing."),
-        ("ws|ftp://a/", "“ftp://a/” is not a URL such as ws://host/path."),
+        ("ws|ftp://a/", "“ftp://a/” begins with “ftp”. What purl loads: “ws”, “wss”, “http”, “https”."),
         ("ws|ws://a/|ws://b/", "“ws” takes one URL."),
         ("ws|ws://a/|-x", "There is no option “-x”."),
         ("ws|ws://a/|--protocol", "“--protocol” needs a value."),

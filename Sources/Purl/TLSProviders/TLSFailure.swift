@@ -62,7 +62,9 @@ enum TLSFailure: Error {
                 (.secureConnectionFailed, "The TLS provider cannot use the settings that it was given")
             case .unavailable: (.secureConnectionFailed, "There is no TLS library that can be used")
             }
-        return (code, sentence + detail(error.reason), error)
+        // A library's words for what is not TLS, such as “wrong version number”, lead astray.
+        let reason = error.kind == .notTLS ? "it has answered as a server of plain “http” does" : error.reason
+        return (code, sentence + detail(reason), error)
     }
 
     private static func explain(_ trust: TLSTrust) -> (URLError.Code, String, (any Error)?) {

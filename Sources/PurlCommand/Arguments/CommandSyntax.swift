@@ -120,7 +120,7 @@ struct ParsedWords<Values> {
             // “-retry” may be meant as one name.
             let whole = word.hasPrefix(name) ? String(word.prefix { $0 != "=" }) : name
             let names = rows.flatMap(\.option.names)
-            if let fact = OtherNames.needless(name, in: command) { throw error(fact) }
+            if let fact = OtherNames.instead(of: name, in: command) { throw error(fact) }
             let nearest = OtherNames.option(name, among: names) ?? NearestName.of(whole, among: names)
             throw UsageError("There is no option “\(nearest == nil ? name : whole)”", nearest: nearest, command)
         }

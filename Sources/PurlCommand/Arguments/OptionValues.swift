@@ -90,10 +90,15 @@ struct ByteRate: Equatable {
 
 /// A URL that a user has written.
 enum URLWord {
-    /// The URL that a word is; `nil` when it is none, or its scheme is misspelt.
-    static func url(_ word: String) -> URL? {
-        guard word.contains("://"), let url = URL(string: word), let scheme = url.scheme,
-            NearestName.misspelling(scheme, of: schemes) == nil
+    /// The schemes that are loaded.
+    static let loadedSchemes = ["http", "https"]
+
+    private static let ports = 1...65535
+
+    /// The URL that a word is; `nil` when it is none, its scheme is another or misspelt, or no server can have its port.
+    static func url(_ word: String, schemes: [String] = loadedSchemes) -> URL? {
+        guard word.contains("://"), let url = URL(string: word), let scheme = url.scheme?.lowercased(),
+            schemes.contains(scheme), url.port.map(ports.contains) ?? true
         else { return nil }
         return url
     }
@@ -135,8 +140,20 @@ enum URLWord {
     }
 
     /// The sentence about a word that is not a URL.
-    static func refusal(_ word: String, example: String = "http://host/file") -> String {
+    static func refusal(
+        _ word: String, schemes: [String] = loadedSchemes, example: String = "http://host/file"
+    ) -> String {
         let scheme = String(example.prefix { $0 != ":" })
+        if word.contains("://"), let url = URL(string: word), let given = url.scheme {
+            if let port = url.port, !ports.contains(port) {
+                return "“\(shown(word))” has the port \(port); ports are numbers from 1 to \(ports.upperBound)."
+            }
+            if NearestName.misspelling(given, of: Self.schemes) == nil, !schemes.contains(given.lowercased()) {
+                let names = schemes.map { "“\($0)”" }.joined(separator: ", ")
+                let command = Self.schemes.contains(given.lowercased()) ? "this command" : "purl"
+                return "“\(shown(word))” begins with “\(given)”. What \(command) loads: \(names)."
+            }
+        }
         guard let nearest = nearest(word, scheme: scheme), nearest != shown(word) else {
             return "“\(shown(word))” is not a URL such as \(example)."
         }

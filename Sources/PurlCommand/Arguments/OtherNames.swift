@@ -23,12 +23,16 @@ enum OtherNames {
         return all[name].flatMap { names.contains($0) ? $0 : nil }
     }
 
-    /// The sentence about an option that a command does not need; `nil` for other options.
-    static func needless(_ name: String, in command: String) -> String? {
-        guard ["get", "put"].contains(command) else { return nil }
+    /// The sentence about an option in whose place there is something else, or nothing is needed; `nil` for other options.
+    static func instead(of name: String, in command: String) -> String? {
+        guard ["get", "put", "ws"].contains(command) else { return nil }
+        let resumes = command != "ws"
         return switch name {
-        case "-c", "-C", "--continue", "--continue-at", "--resume": "“\(command)” resumes without “\(name)”."
-        case "-L", "--location": "“\(command)” follows redirects without “\(name)”."
+        case "-u", "--user", "--http-user", "--http-password":
+            "There is no option “\(name)”; the URL names user and password, as in http://NAME:PASSWORD@HOST/."
+        case "-c", "-C", "--continue", "--continue-at", "--resume":
+            resumes ? "“\(command)” resumes without “\(name)”." : nil
+        case "-L", "--location": resumes ? "“\(command)” follows redirects without “\(name)”." : nil
         default: nil
         }
     }

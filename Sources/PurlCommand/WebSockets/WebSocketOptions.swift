@@ -19,9 +19,10 @@ struct WebSocketOptions: Equatable {
 
     private init(_ words: ParsedWords<Self>) throws(UsageError) {
         guard let word = try words.operand("URL") else { throw words.error("The URL is missing.") }
-        guard let url = URL(string: word), ["ws", "wss", "http", "https"].contains(url.scheme?.lowercased()),
-            url.host()?.isEmpty == false
-        else { throw words.error(URLWord.refusal(word, example: "ws://host/path")) }
+        let schemes = ["ws", "wss"] + URLWord.loadedSchemes
+        guard let url = URLWord.url(word, schemes: schemes), url.host()?.isEmpty == false else {
+            throw words.error(URLWord.refusal(word, schemes: schemes, example: "ws://host/path"))
+        }
         self.url = url
         self = try words.applied(to: self)
         try tls.check(words)
