@@ -25,7 +25,9 @@ final class Download: NSObject, URLSessionDownloadDelegate, Sendable {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         try? FileManager.default.removeItem(at: saved)
-        if let error { print((error as NSError).localizedFailureReason ?? error.localizedDescription) }
+        if let error = error as NSError? {
+            print(error.code == URLError.cancelled.rawValue ? "Paused." : error.localizedFailureReason ?? "\(error)")
+        }
         // A lost connection and a pause both leave resume data: a small property list.
         try? (error as? URLError)?.downloadTaskResumeData?.write(to: saved)
         exit(FileManager.default.fileExists(atPath: file.path) ? 0 : 1)

@@ -50,7 +50,7 @@ struct ReadmeTests {
         }
         #expect(await first.exitCode == 1)
         // It is the signal that has ended it, and no time-out.
-        #expect(lines.suffix(2) == ["1000000 of 3000000", "The transfer was cancelled."])
+        #expect(lines.suffix(2) == ["1000000 of 3000000", "Paused."])
         gate.open()
         #expect(FileManager.default.fileExists(atPath: folder.file("image.iso.resume").path))
         #expect(await (try start("FirstDownload")).exitCode == 0)
