@@ -22,6 +22,9 @@ public struct DownloadConfiguration: Sendable {
     /// When a failed transfer is retried.
     public var retryPolicy = RetryPolicy()
     /// The configuration of the session that makes the requests, copied when the manager or downloader is created.
+    ///
+    /// A background session adds nothing to a manager's list, which any manager of the same folders restores with all bytes
+    /// that have arrived. Its identifier belongs to one manager at a time: see ``DownloadManager/waitUntilIdle()``.
     public var session: URLSessionConfiguration = .default
 
     /// The default folders, created when first needed, accessible to their owner only.

@@ -29,7 +29,9 @@ actor DownloadScheduler {
     private var attempts: [FileAcquisition] = []
     private var backOffs: [ObjectIdentifier: BackOff] = [:]
     private var lastBackOff = 0
-    /// Callers of ``waitUntilIdle(_:)``, resumed whenever an attempt ends.
+    /// Whether the session may still have tasks, and the identifier of a background session.
+    private var isSessionOpen = true
+    /// Callers of ``waitUntilIdle(_:)``, resumed whenever an attempt ends, and when the session does.
     private var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
     init(_ configuration: DownloadConfiguration) {
@@ -43,7 +45,11 @@ actor DownloadScheduler {
         // A download that has a slot does not queue for a connection as well.
         let needed = max(slots, connections.limit.multipliedReportingOverflow(by: slots).partialValue)
         settings.httpMaximumConnectionsPerHost = max(settings.httpMaximumConnectionsPerHost, needed)
-        session = URLSession(configuration: settings)
+        let end = SessionEnd()
+        session = URLSession(configuration: settings, delegate: end, delegateQueue: nil)
+        end.observe { [weak self] in
+            Task { await self?.sessionEnded() }
+        }
     }
 
     /// Reports that a download's phase has changed. From any thread.
@@ -59,12 +65,29 @@ actor DownloadScheduler {
         Task { await self.reconcile() }
     }
 
-    /// Returns when there is no attempt for `download`; for `nil`, when there is none at all.
+    /// Returns when there is no attempt for `download`; for `nil`, when there is none at all. After the invalidation there is no
+    /// session then, either.
     func waitUntilIdle(_ download: Download? = nil) async {
         reconcile()
-        while download.map({ currentAttempt(of: $0) != nil }) ?? !attempts.isEmpty {
+        while isBusy(with: download) {
             await withCheckedContinuation { idleWaiters.append($0) }
         }
+    }
+
+    private func isBusy(with download: Download?) -> Bool {
+        if !validity.isValid, isSessionOpen { return true }
+        return download.map { currentAttempt(of: $0) != nil } ?? !attempts.isEmpty
+    }
+
+    private func sessionEnded() {
+        isSessionOpen = false
+        resumeWaiters()
+    }
+
+    private func resumeWaiters() {
+        let waiters = idleWaiters
+        idleWaiters = []
+        for waiter in waiters { waiter.resume() }
     }
 
     private func currentAttempt(of download: Download) -> FileAcquisition? {
@@ -138,9 +161,7 @@ actor DownloadScheduler {
         }
         reconcile(download)
         reconcile()
-        let waiters = idleWaiters
-        idleWaiters = []
-        for waiter in waiters { waiter.resume() }
+        resumeWaiters()
     }
 
     // MARK: Back-off
@@ -165,6 +186,35 @@ actor DownloadScheduler {
         download.apply(.wake)
         reconcile(download)
         reconcile()
+    }
+}
+
+/// Reports the end of a scheduler's session, once.
+private final class SessionEnd: NSObject, URLSessionDelegate {
+    private enum State {
+        case open((@Sendable () -> Void)?)
+        case over
+    }
+
+    private let state = Mutex(State.open(nil))
+
+    /// - Parameter onEnd: Called at the end, at once where that has come.
+    func observe(_ onEnd: @escaping @Sendable () -> Void) {
+        let isOver = state.withLock { state in
+            if case .over = state { return true }
+            state = .open(onEnd)
+            return false
+        }
+        if isOver { onEnd() }
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        let onEnd: (@Sendable () -> Void)? = state.withLock { state in
+            guard case .open(let onEnd) = state else { return nil }
+            state = .over
+            return onEnd
+        }
+        onEnd?()
     }
 }
 
