@@ -78,6 +78,31 @@ final class RangedFileTests {
         #expect(copy.presentCount == length + 3500)
     }
 
+    @Test("A kill while the next record is written costs none of the ranges")
+    func killWithinRecord() async throws {
+        let first = open()
+        let generation = try await divided(first)
+        let range = try #require(first.assign(1, in: generation))
+        let part = range.lowerBound..<range.lowerBound + 3000
+        #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
+        let length = try first.length
+        try first.close()
+        // The one before expected the bytes to follow one another.
+        let record = place.appendingPathExtension("resume")
+        let name = Data("stopped".utf8)
+        var older = try Data(contentsOf: record)
+        older.replaceSubrange(try #require(older.firstRange(of: name)), with: Data("writing".utf8))
+        try older.write(to: record)
+        try Data().write(to: record.appendingPathExtension("new"))
+
+        let second = open()
+        #expect(try second.length == length)
+        #expect(second.presentCount == length + 3000)
+        #expect(
+            ResumeRecord(contentsOf: record, of: place, through: TestedFiles(boot: "a"))?.bytesReceived == length + 3000
+        )
+    }
+
     @Test("A kill before a new part's first byte is recorded leaves the gap before it missing")
     func killAtStart() async throws {
         let first = open()
@@ -469,56 +494,4 @@ private final class TaskEnd: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         stream.continuation.finish()
     }
-}
-
-/// The system's files, in a boot that a test chooses, on a disk that takes no byte behind a limit.
-private struct TestedFiles: FileLayer {
-    let boot: String
-    var limit = Int64.max
-
-    var bootIdentifier: String? { boot }
-
-    func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
-
-    func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
-        TestedFile(try SystemFiles().open(path, opening), limit: limit)
-    }
-
-    func move(_ path: String, to newPath: String) throws(SystemError) { try SystemFiles().move(path, to: newPath) }
-
-    func removeExisting(_ path: String) throws(SystemError) -> Bool { try SystemFiles().removeExisting(path) }
-
-    func synchronizeFolder(_ path: String) throws(SystemError) { try SystemFiles().synchronizeFolder(path) }
-}
-
-private final class TestedFile: OpenFile {
-    private let file: any OpenFile
-    private let limit: Int64
-
-    init(_ file: any OpenFile, limit: Int64) {
-        self.file = file
-        self.limit = limit
-    }
-
-    func lock() throws(SystemError) -> Bool { try file.lock() }
-    func unlock() { file.unlock() }
-    func status() throws(SystemError) -> FileStatus { try file.status() }
-    func isFound(at path: String) -> Bool { file.isFound(at: path) }
-
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
-        // The journal's pages were there before the disk was full.
-        if offset >= limit, bytes.count < 4096 { throw SystemError(code: ENOSPC, operation: "pwrite") }
-        try file.write(bytes, at: offset)
-    }
-
-    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
-        try file.write(count, from: pipe, at: offset)
-    }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
-        try file.read(into: buffer, at: offset)
-    }
-
-    func truncate(to length: Int64) throws(SystemError) { try file.truncate(to: length) }
-    func synchronize() throws(SystemError) { try file.synchronize() }
 }

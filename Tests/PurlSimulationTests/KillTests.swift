@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlDownloads
 import PurlSimulation
 import PurlTesting
 import Synchronization
@@ -85,6 +86,56 @@ import Testing
                 try await Self.loadFilm(url, to: film)
             }
             #expect(try Self.content.matches(fileAt: film))
+        }
+    }
+
+    /// What a process finds of a file when it begins.
+    private struct Finding: Sendable {
+        /// How many requests the server has had.
+        let requests: Int
+        let parts: [Range<Int64>]
+    }
+
+    private static func parts(_ download: Downloader, in folder: URL) -> [Range<Int64>] {
+        let file = folder.appendingPathComponent("\(download.key).part")
+        let record = folder.appendingPathComponent("\(download.key).resume")
+        guard let record = ResumeRecord(contentsOf: record, of: file) else { return [] }
+        return record.ranges(inFileAt: file) ?? [0..<record.bytesReceived]
+    }
+
+    @Test(arguments: Seeds.some(10))
+    func whatSeveralConnectionsHaveBroughtIsThereAfterAKillAndIsNotRequestedAgain(seed: Seed) throws {
+        let content = GeneratedContent(size: 4 << 20, seed: 9)
+        try Simulation(seed).run { world in
+            world.network.latency = .milliseconds(1) ... .milliseconds(20)
+            let server = world.server("mirror.example")
+            let url = server.route("/film", .generated(content).entityTag("\"v1\"").inPieces(of: 40_000))
+            let laptop = world.computer("laptop")
+            let home = laptop.home
+            let findings = Mutex<[Finding]>([])
+            try await laptop.run("center", surprises: .init(kills: 3)) {
+                var configuration = DownloadConfiguration(
+                    finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
+                    unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
+                configuration.connections = 4
+                let manager = DownloadManager(configuration: configuration)
+                if let download = manager.downloader(for: url) {
+                    let parts = Self.parts(download, in: configuration.unfinishedDirectory)
+                    #expect(download.bytesReceived == parts.reduce(0) { $0 + Int64($1.count) })
+                    findings.withLock { $0.append(Finding(requests: server.requests.count, parts: parts)) }
+                }
+                let file = try await manager.download(url).file()
+                #expect(try content.matches(fileAt: file))
+                manager.invalidate()
+            }
+            for finding in findings.withLock({ $0 }) {
+                for request in server.requests[finding.requests...] {
+                    let numbers = request.fields["Range"]?.dropFirst("bytes=".count).split(separator: "-") ?? ["0"]
+                    let bounds = numbers.compactMap { Int64($0) }
+                    let range = bounds[0]..<(bounds.count > 1 ? bounds[1] + 1 : Int64(content.size))
+                    #expect(!finding.parts.contains { $0.overlaps(range) })
+                }
+            }
         }
     }
 

@@ -177,11 +177,13 @@ package struct RangeJournal: Sendable, Equatable {
     }
 
     /// The pages that count of the file that a record describes; `nil` when it is not that file, or has none.
+    ///
+    /// They name the version themselves, and a file that loses them is cut. So the record may be one that expected the bytes to
+    /// follow one another: a process that is killed while it writes the next record leaves the one before.
     static func pages(
         of resume: ResumeData, length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
     ) -> [Page: RangeJournal]? {
-        guard let total = resume.totalBytes, let validator = resume.validator, resume.state == .stopped,
-            length == fileLength(total),
+        guard let total = resume.totalBytes, let validator = resume.validator, length == fileLength(total),
             // Otherwise it is not the file that the record describes.
             (try? resume.count(ofLength: length, inBoot: boot, read: read)) != nil
         else { return nil }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The partial file of one attempt: a ``RangedFile`` that reports its length, keeps its lock until the file has been
 /// checked and moved, and uses a record only when it agrees with the item.
-final class DownloadSink: PipedSink, ConcurrentSink, GappedSink {
+final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     private let handle: FileHandleSink
     /// The same file, as several connections write to it.
     let file: RangedFile
@@ -24,6 +24,7 @@ final class DownloadSink: PipedSink, ConcurrentSink, GappedSink {
         self.paths = paths
         self.url = url
         handle = Self.file(paths, of: url)
+        handle.limit(to: nil, reservingSpace: true)
         file = RangedFile(handle)
         self.resource = resource
         self.report = report
@@ -33,6 +34,13 @@ final class DownloadSink: PipedSink, ConcurrentSink, GappedSink {
         FileHandleSink(
             fileAt: paths.partial(url), recordAt: paths.record(url), completion: .safe, through: paths.files)
     }
+
+    var fileURL: URL? { file.fileURL }
+
+    var recordedName: String { file.recordedName }
+
+    /// Reserves room for the whole before its first byte, where the file system has that at once.
+    func reserve(upTo total: Int64) throws { try file.reserve(upTo: total) }
 
     /// The bytes that a transfer continues from: of a file that several connections have filled, those before the first one
     /// that is missing.

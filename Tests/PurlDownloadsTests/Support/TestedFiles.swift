@@ -1,0 +1,78 @@
+import Foundation
+import Purl
+import PurlIO
+import Synchronization
+
+/// The system's files, in a boot that a test chooses, on a disk that takes no byte behind a limit, and has no room to reserve
+/// behind another one.
+struct TestedFiles: FileLayer {
+    let boot: String
+    var limit = Int64.max
+    var room = Int64.max
+    let reservations = Reservations()
+
+    /// The lengths that files were to have room for.
+    final class Reservations: Sendable {
+        private let state = Mutex<[Int64]>([])
+
+        var lengths: [Int64] { state.withLock { $0 } }
+
+        fileprivate func add(_ length: Int64) { state.withLock { $0.append(length) } }
+    }
+
+    var bootIdentifier: String? { boot }
+
+    func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
+
+    func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
+        TestedFile(try SystemFiles().open(path, opening), limit: limit, room: room, reservations)
+    }
+
+    func move(_ path: String, to newPath: String) throws(SystemError) { try SystemFiles().move(path, to: newPath) }
+
+    func removeExisting(_ path: String) throws(SystemError) -> Bool { try SystemFiles().removeExisting(path) }
+
+    func synchronizeFolder(_ path: String) throws(SystemError) { try SystemFiles().synchronizeFolder(path) }
+}
+
+private final class TestedFile: OpenFile {
+    private let file: any OpenFile
+    private let limit: Int64
+    private let room: Int64
+    private let reservations: TestedFiles.Reservations
+
+    init(_ file: any OpenFile, limit: Int64, room: Int64, _ reservations: TestedFiles.Reservations) {
+        self.file = file
+        self.limit = limit
+        self.room = room
+        self.reservations = reservations
+    }
+
+    func reserve(_ length: Int64) throws(SystemError) {
+        guard length <= room else { throw SystemError(code: ENOSPC, operation: "fallocate") }
+        try file.reserve(length)
+        reservations.add(length)
+    }
+
+    func lock() throws(SystemError) -> Bool { try file.lock() }
+    func unlock() { file.unlock() }
+    func status() throws(SystemError) -> FileStatus { try file.status() }
+    func isFound(at path: String) -> Bool { file.isFound(at: path) }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        // The journal's pages were there before the disk was full.
+        if offset >= limit, bytes.count < 4096 { throw SystemError(code: ENOSPC, operation: "pwrite") }
+        try file.write(bytes, at: offset)
+    }
+
+    func write(_ count: Int, from pipe: ContentPipe, at offset: Int64) throws(SystemError) {
+        try file.write(count, from: pipe, at: offset)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+
+    func truncate(to length: Int64) throws(SystemError) { try file.truncate(to: length) }
+    func synchronize() throws(SystemError) { try file.synchronize() }
+}
