@@ -10,7 +10,6 @@ certificates made there. Each check prints a line that begins with "ok" or "FAIL
 
 import argparse
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -32,12 +31,9 @@ from surroundings import environment, start, stop  # noqa: E402
 from verdicts import Verdicts  # noqa: E402
 
 
-# What a download over a line of so many MB/s keeps of its speed beside a thousand handshakes, in percent. It is 90 and more where
-# the client has a processor for itself; here the servers share two processors with it. What this has to find is a handshake on the
-# network thread, during which nothing is received. It counts only where the download alone has the line's speed, or the machine is busy with
-# something else, and the best of three measurements counts.
+# The rate of the plain download, in MB/s. What it keeps of that beside a thousand handshakes is printed and not judged: it depends
+# on who else uses the processors, the servers among them. That no handshake is computed on the network thread is a test's.
 LINE = 125
-LEAST_SHARE = 50
 
 
 class SecurePurl(Purl):
@@ -145,20 +141,13 @@ class Run:
             for server in (secure, plain):
                 server.start()
                 servers.append(server)
-            for _ in range(3):
-                done = subprocess.run([self.load_program, self.authority.root, "1000", secure.url("small"),
-                                       plain.url("slow/long")], capture_output=True, text=True, env=environment(), timeout=120)
-                expect(done.returncode == 0, f"exit status {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
-                words = "; ".join(done.stdout.split("\n")).strip("; ")
-                speed, share = int(re.search(r"alone: (\d+) MB/s", words)[1]), int(re.search(r"MB/s, (\d+) %", words)[1])
-                if speed < LINE * 0.9:
-                    return f"the machine is too busy to judge: {words}"
-                if share >= LEAST_SHARE:
-                    return words
+            done = subprocess.run([self.load_program, self.authority.root, "1000", secure.url("small"), plain.url("slow/long")],
+                                  capture_output=True, text=True, env=environment(), timeout=120)
+            expect(done.returncode == 0, f"exit status {done.returncode}: {(done.stdout + done.stderr)[-300:]}")
+            return "; ".join(done.stdout.strip().split("\n"))
         finally:
             for server in servers:
                 server.kill()
-        expect(False, f"less than {LEAST_SHARE} % three times: {words}")
 
     def subject(self, *words, trusted=True, variables=None):
         root = ["--cacert", self.authority.root] if trusted else []
