@@ -244,8 +244,44 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         let length = RangeJournal.fileLength(journal.total)
         try withFile { file in
             if try file.checkedEnd() < length { try file.truncate(to: length) }
-            try file.write(bytes.count, at: offset, upTo: .max) { try $0.write(bytes.span.bytes, at: $1) }
+            try file.write(bytes, at: offset)
         }
+    }
+
+    /// The ledger behind the pages; `nil` when there is none.
+    ///
+    /// - Parameter total: The length of the resource.
+    package func ledger(behind total: Int64) throws -> PieceLedger? {
+        PieceLedger(head: try bytes(in: PieceLedger.headRange(behind: total)), total: total)
+    }
+
+    /// Begins a ledger behind the pages, which are there. One of other pieces is removed.
+    package func begin(_ ledger: PieceLedger) throws {
+        guard try self.ledger(behind: ledger.pieces.total) != ledger else { return }
+        let place = PieceLedger.headRange(behind: ledger.pieces.total)
+        try withFile { file in
+            if try file.checkedEnd() > place.lowerBound { try file.truncate(to: place.lowerBound) }
+            try file.write(ledger.head, at: place.lowerBound)
+        }
+    }
+
+    /// Writes the digest of a piece into the ledger.
+    package func save(_ digest: [UInt8], of piece: Int, in ledger: PieceLedger) throws {
+        try withFile { try $0.write(digest, at: ledger.range(of: piece).lowerBound) }
+    }
+
+    /// The digests of some pieces in the ledger, one after another; those of zeros are not known.
+    package func digests(of pieces: Range<Int>, in ledger: PieceLedger) throws -> [UInt8] {
+        guard let last = pieces.last else { return [] }
+        let found = [UInt8](
+            try bytes(in: ledger.range(of: pieces.lowerBound).lowerBound..<ledger.range(of: last).upperBound))
+        return found + [UInt8](repeating: 0, count: pieces.count * PieceLedger.digestLength - found.count)
+    }
+
+    /// Returns a call that reads the file, also when the sink has been closed meanwhile.
+    package func makeReader() throws -> @Sendable (Range<Int64>) throws -> Data {
+        let file = try withFile { $0.file }
+        return { range in try Self.posix { Data(try file.read(range.count, at: range.lowerBound)) } }
     }
 
     // MARK: BodySink
@@ -423,6 +459,10 @@ private struct WrittenFile {
             throw error
         }
         end = max(end, last)
+    }
+
+    mutating func write(_ bytes: [UInt8], at offset: Int64) throws {
+        try write(bytes.count, at: offset, upTo: .max) { try $0.write(bytes.span.bytes, at: $1) }
     }
 
     mutating func truncate(to length: Int64) throws {

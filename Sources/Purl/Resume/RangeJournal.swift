@@ -98,9 +98,17 @@ package struct RangeJournal: Sendable, Equatable {
     /// The length of a file with the pages.
     static func fileLength(_ total: Int64) -> Int64 { place(behind: total) + 2 * Int64(pageLength) }
 
+    /// The longest resource whose file may have the pages: the sums of offsets stay numbers.
+    package static let longestResource: Int64 = 1 << 62
+
+    /// Whether a file may have the pages: a ``PieceLedger`` may follow them.
+    private static func isLength(_ length: Int64, of total: Int64) -> Bool {
+        0...longestResource ~= total && fileLength(total)...PieceLedger.greatestLength(total) ~= length
+    }
+
     /// Whether the pages of a file of several connections are behind its content, so that the file is not complete.
     package static func isBehind(_ total: Int64, in file: Data) -> Bool {
-        Int64(file.count) == fileLength(total)
+        isLength(Int64(file.count), of: total)
             && Page.allCases.contains { file.dropFirst(Int(offset($0, behind: total))).starts(with: mark) }
     }
 
@@ -183,7 +191,7 @@ package struct RangeJournal: Sendable, Equatable {
     static func pages(
         of resume: ResumeData, length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
     ) -> [Page: RangeJournal]? {
-        guard let total = resume.totalBytes, let validator = resume.validator, length == fileLength(total),
+        guard let total = resume.totalBytes, let validator = resume.validator, isLength(length, of: total),
             // Otherwise it is not the file that the record describes.
             (try? resume.count(ofLength: length, inBoot: boot, read: read)) != nil
         else { return nil }
@@ -225,7 +233,7 @@ package struct RangeJournal: Sendable, Equatable {
         return found
     }
 
-    private static func digest(_ bytes: [UInt8]) -> [UInt8] {
+    static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var digest = SHA256()
         digest.update(bytes.span.bytes)
         return Array(digest.finalize())
@@ -233,11 +241,11 @@ package struct RangeJournal: Sendable, Equatable {
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(number: Int64) {
+    mutating func append(number: Int64) {
         for shift in stride(from: 0, to: 64, by: 8) { append(UInt8(truncatingIfNeeded: number >> Int64(shift))) }
     }
 
-    fileprivate func number(at offset: Int) -> Int64 {
+    func number(at offset: Int) -> Int64 {
         (0..<8).reduce(0) { $0 | Int64(self[offset + $1]) << Int64(8 * $1) }
     }
 }
@@ -254,6 +262,9 @@ package struct SinkRecord: Sendable {
 
     /// The length of the resource, if it is known.
     package var totalBytes: Int64? { resume.totalBytes }
+
+    /// How many bytes at the beginning it counts.
+    package var bytesReceived: Int64 { resume.bytesReceived }
 
     /// What names the version; `nil` where it is not known, or cannot be written in a header field as it came.
     package var validator: String? {

@@ -32,6 +32,17 @@ package struct RangeProof: Sendable, Equatable {
         self.total = total
     }
 
+    /// What names the version that another server of the resource has, whichever that is, as the response to the first request
+    /// for a range of it says; `nil` when the response does not name one.
+    ///
+    /// - Parameter total: The length of the resource.
+    package init?(foundIn response: HTTPURLResponse, total: Int64) {
+        guard let validator = Resumability.validator(of: response.head),
+            validator.utf8.allSatisfy({ 0x20...0x7E ~= $0 })
+        else { return nil }
+        self.init(validator: validator, total: total)
+    }
+
     /// Whether the server may be asked for ranges of the resource that a response has begun to send.
     package static func allowsRanges(_ response: HTTPURLResponse) -> Bool {
         response.statusCode == 206 || !response.head.fields.contains(.acceptRanges) || advertisesRanges(response)
@@ -42,15 +53,23 @@ package struct RangeProof: Sendable, Equatable {
         response.statusCode == 206 || response.head.fields.hasToken("bytes", in: .acceptRanges)
     }
 
-    /// The request for a range.
+    /// The request for a range of the version.
     ///
     /// - Parameter request: The request for the whole.
     package func request(for range: Range<Int64>, like request: URLRequest) -> URLRequest {
+        var request = Self.request(for: range, like: request)
+        request.setValue(validator, forHTTPHeaderField: "If-Range")
+        return request
+    }
+
+    /// The request for a range of any version.
+    ///
+    /// - Parameter request: The request for the whole.
+    package static func request(for range: Range<Int64>, like request: URLRequest) -> URLRequest {
         var request = request
         request.setValue("bytes=\(range.lowerBound)-\(range.upperBound - 1)", forHTTPHeaderField: "Range")
-        request.setValue(validator, forHTTPHeaderField: "If-Range")
         request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-        for name in ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"] {
+        for name in ["If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"] {
             request.setValue(nil, forHTTPHeaderField: name)
         }
         request.cachePolicy = .reloadIgnoringLocalCacheData
