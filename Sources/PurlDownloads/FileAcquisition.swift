@@ -63,7 +63,8 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         self.completion = completion
         let resource = download.resource
         self.resource = resource
-        sink = DownloadSink(paths, of: download.url, resource) { [weak download] count in
+        sink = DownloadSink(paths, of: download.url, resource, checking: connections.checking) {
+            [weak download] count in
             download?.setReceived(count)
         }
     }

@@ -248,9 +248,16 @@ struct PieceTests {
                 "purl: “--repair” needs the damaged file: -o FILE. See “purl get --help”.", 2
             ),
             (
-                ["get", "http://h/film", "--digests", "x"],
-                "purl: “--digests” and “--piece-length” need “--repair”. See “purl get --help”.", 2
+                ["get", "http://h/film", "--piece-length", "1M"],
+                "purl: “--piece-length” needs “--digests” or “--repair”. See “purl get --help”.", 2
             ),
+            (["get", "http://h/film", "--digests", "x"], "purl: There is no file “x”.", 1),
+            (
+                ["get", "http://h/a", "http://h/b", "--digests", "x"],
+                "purl: “--digests” needs exactly one URL. For several, use the lines of an --input-file. See “purl get --help”.",
+                2
+            ),
+            (["get", "http://h/film", "-o", "/dev/null", "--digests", "pieces"], "purl: “--digests” needs a file.", 1),
             (["get", "http://h/film", "-o", "none", "--repair"], "purl: There is no file “none”.", 1),
             (["get", "http://h/film", "-o", "/dev/null", "--keep-digests"], "purl: “--keep-digests” needs a file.", 1),
             (
@@ -261,6 +268,7 @@ struct PieceTests {
     func refusals(words: [String], sentence: String, status: Int32) async throws {
         try folder.write("no digests", to: "film")
         try folder.write("mine", to: "taken.digests")
+        try folder.write(String(repeating: "0a", count: 32) + "  x\n", to: "pieces")
         let (code, lines) = try await PurlProcess.run(words, in: folder)
         #expect(lines == [sentence])
         #expect(code == status)

@@ -102,6 +102,13 @@ private struct CrashingFile {
 
     mutating func forget(_ reader: RangePlan.Reader) { plan.forget(reader) }
 
+    /// A piece has turned out to be wrong.
+    mutating func drop(_ range: Range<Int64>) {
+        plan.drop(range)
+        isClean = false
+        save(.written)
+    }
+
     mutating func setRate(_ rate: Double, of reader: RangePlan.Reader) { plan.setRate(rate, of: reader) }
 
     /// Synchronises. Bytes may arrive between the beginning and the end: `during` places them.
@@ -226,6 +233,11 @@ struct RangeCrashTests {
                 reading[reader] = isOver.value ? nil : Self.rest(of: rest, after: count)
                 continue
             case 6 where losesPower: file.flush()
+            case 7 where Int.random(in: 0..<8, using: &random) == 0:
+                guard let part = file.present.randomElement(using: &random) else { continue }
+                let start = Int64.random(in: part, using: &random)
+                file.drop(start..<min(part.upperBound, start + 20))
+                continue
             default: break
             }
             let isOver = file.place(count, from: rest.lowerBound, by: reader, until: extent)

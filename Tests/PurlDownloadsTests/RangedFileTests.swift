@@ -12,7 +12,7 @@ private let mebi: Int64 = 1 << 20
 @Suite("The file that several connections fill")
 final class RangedFileTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ranged-\(UUID().uuidString)")
-    private let content = GeneratedContent(size: 8 << 20, seed: 3)
+    let content = GeneratedContent(size: 8 << 20, seed: 3)
 
     init() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -22,19 +22,22 @@ final class RangedFileTests {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    private var place: URL { folder.appendingPathComponent("f") }
+    var place: URL { folder.appendingPathComponent("f") }
 
     /// Opens the file as another process would, in this boot of the machine.
-    private func open(_ boot: String = "a", writingUpTo limit: Int64 = .max) -> RangedFile {
+    func open(
+        _ boot: String = "a", writingUpTo limit: Int64 = .max, checking: PieceChecking = .found
+    ) -> RangedFile {
         RangedFile(
             FileHandleSink(
-                fileAt: place, recordAt: nil, completion: .safe, through: TestedFiles(boot: boot, limit: limit)))
+                fileAt: place, recordAt: nil, completion: .safe, through: TestedFiles(boot: boot, limit: limit)),
+            checking: checking)
     }
 
-    private func piece(_ range: Range<Int64>) -> Data { content.bytes(Int(range.lowerBound)..<Int(range.upperBound)) }
+    func piece(_ range: Range<Int64>) -> Data { content.bytes(Int(range.lowerBound)..<Int(range.upperBound)) }
 
     /// A file with the first bytes of the resource and the record of a task that writes it, divided for four connections.
-    private func divided(_ file: RangedFile) async throws -> RangedFile.Generation {
+    func divided(_ file: RangedFile) async throws -> RangedFile.Generation {
         let server = try LoopbackServer()
         let gate = ServerGate()
         let url = server.route(
@@ -217,7 +220,7 @@ final class RangedFileTests {
     func joining(hasRecord: Bool) async throws {
         let file = open()
         let generation = try await divided(file)
-        #expect(try !file.join())
+        #expect(try file.join() == .incomplete)
         file.forget(RangedFile.leader, in: generation)
         var reader = 0
         while let range = file.assign(reader + 1, in: generation) {
@@ -225,7 +228,7 @@ final class RangedFileTests {
             #expect(try file.place(piece(range), by: reader, in: generation) == .over)
         }
         if !hasRecord { try FileManager.default.removeItem(at: place.appendingPathExtension("resume")) }
-        #expect(try file.join())
+        #expect(try file.join() == .complete)
         #expect(!file.isRanged)
         #expect(try file.length == Int64(content.size))
         #expect(try content.matches(fileAt: place))
@@ -267,7 +270,7 @@ final class RangedFileTests {
         #expect(!other.isRanged)
     }
 
-    private func changeByte(at offset: UInt64) throws {
+    func changeByte(at offset: UInt64) throws {
         let handle = try FileHandle(forUpdating: place)
         try handle.seek(toOffset: offset)
         let old = try #require(try handle.read(upToCount: 1))
@@ -293,13 +296,16 @@ final class RangedFileTests {
     }
 
     /// A copy of the files, as they are while the first process still has them open.
-    private func relocated(_ file: RangedFile, boot: String = "a") throws -> RangedFile {
+    func relocated(
+        _ file: RangedFile, boot: String = "a", checking: PieceChecking = .found
+    ) throws -> RangedFile {
         let other = folder.appendingPathComponent("copy-\(UUID().uuidString)")
-        try FileManager.default.copyItem(at: place, to: other)
+        try FileManager.default.copyItem(at: file.fileURL ?? place, to: other)
         let record = try #require(try file.loadRecord())
         try record.write(to: other.appendingPathExtension("resume"))
         return RangedFile(
-            FileHandleSink(fileAt: other, recordAt: nil, completion: .safe, through: TestedFiles(boot: boot)))
+            FileHandleSink(fileAt: other, recordAt: nil, completion: .safe, through: TestedFiles(boot: boot)),
+            checking: checking)
     }
 }
 

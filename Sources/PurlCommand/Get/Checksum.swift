@@ -15,9 +15,18 @@ struct Checksum: Equatable, Sendable {
         hexadecimal = text.lowercased()
     }
 
+    /// - Parameter bytes: The 32 bytes of a SHA-256.
+    init(bytes: [UInt8]) { hexadecimal = SHA256.hexadecimal(bytes) }
+
+    /// The 32 bytes.
+    var bytes: [UInt8] {
+        let digits = hexadecimal.utf8.map { $0 < 0x3A ? $0 - 0x30 : $0 - 0x57 }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     /// The checksum of the bytes that `digest` has taken.
     init(_ digest: consuming SHA256) {
-        hexadecimal = SHA256.hexadecimal(digest.finalize())
+        self.init(bytes: digest.finalize())
     }
 
     /// The checksum of a file. Throws `CancellationError` when the calling task is cancelled.

@@ -26,6 +26,12 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         var needsAnother = false
         /// How many bytes are there, in a file that several connections have filled.
         var presentCount: Int64?
+        /// What is known of the pieces of the complete file.
+        var pieces = CheckedPieces.none
+        /// Whether several servers have been asked for parts.
+        var isMixed = false
+        /// The length of the server's file, where the list of pieces is about one of another length.
+        var unlistedLength: Int64?
         /// The URL of the request, or of the last redirect.
         fileprivate var planned: URL?
         fileprivate var metrics: URLSessionTaskMetrics?
@@ -45,6 +51,15 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         }
     }
 
+    /// How the bytes are fetched and proved.
+    struct Connections {
+        let count: ConnectionCount
+        let experience: ParallelTransfer.Experience
+        var mirrors: [ParallelTransfer.Mirror] = []
+        var checking = PieceChecking.found
+        var onEvent: @Sendable (ParallelTransfer.Event) -> Void = { _ in }
+    }
+
     private let request: URLRequest
     private let download: DownloadRequest
     /// The recorded URLs of bytes that may be replaced.
@@ -59,8 +74,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     private let checkConditions: @Sendable (Destination, Int64) throws(CommandFailure) -> Void
     private let onAccept: @Sendable (URLSessionTask, Destination, ResponseMeaning, RangedFile?) -> Void
     private let report: PendingReport<Report>
-    private let connections: ConnectionCount
-    private let experience: ParallelTransfer.Experience
+    private let connections: Connections
     /// The file that takes the bytes, and the connections beside this task.
     private let transfer = Mutex<(file: RangedFile, connections: ParallelTransfer)?>(nil)
     /// How many bytes there were before the first one of this task.
@@ -75,7 +89,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
     ///   - onAccept: Called when the response is the file, before its first byte is read.
     init(
         _ request: URLRequest, of download: DownloadRequest, sources: [URL], to destination: Destination,
-        _ output: Output, connections: ConnectionCount, _ experience: ParallelTransfer.Experience,
+        _ output: Output, _ connections: Connections,
         reservations: PathReservations, trace: VerboseLog,
         refusal: @escaping @Sendable (URLRequest) -> CommandFailure?,
         checkConditions: @escaping @Sendable (Destination, Int64) throws(CommandFailure) -> Void,
@@ -89,7 +103,6 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         self.onAccept = onAccept
         self.output = output
         self.connections = connections
-        self.experience = experience
         self.refusal = refusal
         self.checkConditions = checkConditions
         content = destination.parts?.content(for: [request.url].compactMap(\.self)) ?? .nothing
@@ -101,8 +114,10 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         let task: URLSessionDataTask
         switch output {
         case .file(let sink):
-            let file = RangedFile(sink)
-            let parallel = ParallelTransfer(file, connections, session: session, experience)
+            let file = RangedFile(sink, checking: connections.checking)
+            let parallel = ParallelTransfer(
+                file, connections.count, session: session, connections.experience, mirrors: connections.mirrors,
+                onEvent: connections.onEvent)
             transfer.withLock { $0 = (file, parallel) }
             task = session.dataTask(with: request, writingTo: file)
         case .stream(let sink): task = session.dataTask(with: request, writingTo: sink)
@@ -177,6 +192,8 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
             report.end { report in
                 report.received = file.isRanged ? file.presentCount : task.countOfBytesReceived
                 if file.isRanged { report.presentCount = file.presentCount }
+                report.pieces = file.checkedPieces
+                report.isMixed = connections.isMixed
                 switch end {
                 case .leader(let error): report.error = error
                 case .complete: report.received = file.presentCount
@@ -187,7 +204,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
                     report.meaning = .errorPage(status: response.statusCode)
                 case .again(let error, let response):
                     let hasProgress = file.presentCount > presentCount.withLock { $0 }
-                    report.needsAnother = experience.allowsLeader(hasProgress: hasProgress)
+                    report.needsAnother = self.connections.experience.allowsLeader(hasProgress: hasProgress)
                     report.error = error ?? URLError(.networkConnectionLost)
                     guard !report.needsAnother, let response else { return }
                     report.response = response
@@ -227,6 +244,11 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         if meaning == .isUpToDate { return .allow }
         // An error page is not read, so the partial files stay as they are.
         guard meaning.isTheFile else { return .cancel }
+        let length = task.countOfBytesExpectedToReceive
+        if case .listed(let list) = connections.checking, length >= 0, !list.fits(length: length) {
+            report.update { $0.unlistedLength = length }
+            return .cancel
+        }
         do throws(CommandFailure) {
             let destination = try finalDestination(
                 FileName.offered(by: response), length: task.countOfBytesExpectedToReceive)
@@ -274,6 +296,8 @@ enum AttemptResult {
     /// `FILE.part` was removed, moved or replaced while it was written.
     case displaced(CommandFailure)
     case httpError(status: Int)
+    /// The list of pieces is about a file of another length.
+    case unlisted(length: Int64)
     /// A status below 400 whose body is not the file.
     case notTheFile(status: Int)
     case failed(any Error)
@@ -281,6 +305,10 @@ enum AttemptResult {
     init(_ report: FetchTask.Report, isInterrupted: Bool) {
         if let obstacle = report.obstacle {
             self = .refused(obstacle)
+            return
+        }
+        if let length = report.unlistedLength {
+            self = .unlisted(length: length)
             return
         }
         switch report.meaning {
@@ -304,7 +332,7 @@ enum AttemptResult {
     var isOfServer: Bool {
         switch self {
         case .complete, .upToDate, .interrupted, .refused, .displaced: false
-        case .httpError, .notTheFile: true
+        case .httpError, .unlisted, .notTheFile: true
         case .failed(let error): !Self.isOfFile(error)
         }
     }
@@ -320,7 +348,7 @@ enum AttemptResult {
         case .complete, .upToDate: .complete(bytes: 0, new: 0)
         case .interrupted: .interrupted
         case .httpError: .httpError
-        case .refused, .displaced, .notTheFile, .failed: .failed
+        case .refused, .displaced, .unlisted, .notTheFile, .failed: .failed
         }
     }
 
@@ -332,6 +360,7 @@ enum AttemptResult {
         case .interrupted: "Interrupted."
         case .refused(let failure), .displaced(let failure): failure.sentence
         case .httpError(let status): "The server answered \(Self.describe(status))."
+        case .unlisted(let length): "The server's file has \(length) bytes, which the list of pieces is not about."
         case .notTheFile(let status): "The server answered \(Self.describe(status)), which is not a file."
         case .failed(let error): error.sentenceWithAdvice
         }

@@ -11,6 +11,8 @@ struct FileDownload: Sendable {
         let options: GetOptions
         /// The list of `--check`.
         let checksums: ChecksumList?
+        /// The list of `--digests`, for the only file.
+        var pieces: PieceDigests?
         let session: URLSession
         let display: ProgressDisplay
         let reservations: PathReservations
@@ -88,6 +90,7 @@ struct FileDownload: Sendable {
                 _ = try checksum(of: destination)
                 try checkDigestsCanBeKept(of: destination)
             }
+            if context.pieces != nil, destination.parts == nil { throw CommandFailure("“--digests” needs a file.") }
             if let bytes = await lengthOfCompleteFile(destination) {
                 try await keepDigests(ofComplete: destination)
                 return (announceComplete(destination, bytes: bytes), destination)
@@ -102,19 +105,25 @@ struct FileDownload: Sendable {
     /// The length of the file, when it needs no request.
     private func lengthOfCompleteFile(_ destination: Destination) async -> Int64? {
         guard context.options.resumes, let parts = destination.parts else { return nil }
-        guard !expectsChecksum else {
-            guard let checksum = try? checksum(of: destination), parts.length == 0,
-                let bytes = parts.length(of: destination.file)
+        guard !isChecked else {
+            let checksum = try? checksum(of: destination)
+            guard parts.length == 0, let bytes = parts.length(of: destination.file),
+                checksum != nil || !expectsChecksum
             else { return nil }
-            return try? await Checksum.ofFile(at: destination.file) == checksum ? bytes : nil
+            let (actual, pieces) =
+                (try? await digests(of: destination.file, checksum != nil, context.pieces)) ?? (nil, nil)
+            return actual == checksum && context.pieces.map({ $0.isRight(pieces) }) ?? true ? bytes : nil
         }
         return context.options.updates ? nil : parts.lengthOfFinishedFile(for: request.urls)
     }
 
     private var expectsChecksum: Bool { request.checksum != nil || context.checksums != nil }
 
-    /// What follows “complete” of a file whose checksum is right.
-    private var checked: String { expectsChecksum ? " and checked" : "" }
+    /// Whether something tells what the file has to be.
+    private var isChecked: Bool { expectsChecksum || context.pieces != nil }
+
+    /// What follows “complete” of a file that is what it has to be.
+    private var checked: String { isChecked ? " and checked" : "" }
 
     /// The checksum that the file must have; `nil` if there is none. Throws when the list of `--check` does not have it.
     private func checksum(of destination: Destination) throws(CommandFailure) -> Checksum? {
@@ -126,8 +135,13 @@ struct FileDownload: Sendable {
     private func sources(for destination: Destination) -> [URL] {
         // Bytes of unchecked servers are replaced by a command that checks them, and the other way round.
         let others = request.urlsOfOtherChecking
-        guard let checksum = try? checksum(of: destination) else { return request.urls + others }
-        return request.urls + others + request.urls.map { JoinedBytes.url(of: $0, under: checksum) }
+        guard let proof = proof(of: destination) else { return request.urls + others }
+        return request.urls + others + request.urls.map { JoinedBytes.url(of: $0, under: proof) }
+    }
+
+    /// What tells whether bytes of several servers belong together: the checksum of the whole, or of the list of its pieces.
+    private func proof(of destination: Destination) -> Checksum? {
+        (try? checksum(of: destination)) ?? context.pieces.map { Checksum(bytes: $0.pieceList.sha256) }
     }
 
     // MARK: Attempts
@@ -141,10 +155,28 @@ struct FileDownload: Sendable {
         let output = try await open(destination)
         // The lock is held until the file has its name, or nothing more is done to the partial files.
         defer { if case .file(let sink) = output { sink.unlock() } }
-        let mirrors = MirrorOrder(request, recorded: recordedURL(destination))
+        let mirrors = mirrorOrder(destination, output)
         var attempts = Attempts(download: self, destination: destination, output: output, mirrors: mirrors)
         let outcome = try await attempts.run(AttemptSequence(otherSources: mirrors.otherCount))
         return (outcome, attempts.destination)
+    }
+
+    /// The order of the servers; all of them at the same time where there are connections for that, and a proof.
+    private func mirrorOrder(_ destination: Destination, _ output: FetchTask.Output) -> MirrorOrder {
+        var mirrors = MirrorOrder(request, recorded: recordedURL(destination))
+        guard context.options.connections.limit > 1, !context.options.updates, case .file(let sink) = output,
+            let proof = proof(of: destination)
+        else { return mirrors }
+        let recorded = mirrors.current
+        mirrors.joinAll(under: proof)
+        // The record has to tell before a byte of another server is in the file.
+        guard mirrors.current != recorded, destination.parts?.length ?? 0 > 0 else { return mirrors }
+        do {
+            try sink.adopt(mirrors.current)
+        } catch {
+            mirrors.startOver()
+        }
+        return mirrors
     }
 
     /// The attempts, until one has the file or nothing is left to be tried.
@@ -179,7 +211,7 @@ struct FileDownload: Sendable {
 
         mutating func attempt() async -> Report {
             time.resume()
-            let report = await download.attempt(mirrors.current, at: destination, output)
+            let report = await download.attempt(mirrors.current, beside: mirrors.simultaneous, at: destination, output)
             destination = report.destination
             received += report.meaning?.newBytes(of: report.received) ?? 0
             if !isInPlace, let parts = destination.parts {
@@ -198,7 +230,7 @@ struct FileDownload: Sendable {
             switch report.result {
             case .complete: return .complete
             case .upToDate, .interrupted, .refused, .displaced: return .over
-            case .httpError, .notTheFile: error = URLError(.badServerResponse)
+            case .httpError, .unlisted, .notTheFile: error = URLError(.badServerResponse)
             case .failed(let failure): error = failure
             }
             // What a stream has taken is not sent to it again.
@@ -213,14 +245,15 @@ struct FileDownload: Sendable {
 
         mutating func deliver(_ report: Report) async throws(CommandFailure) -> Delivery<DownloadOutcome> {
             time.pause()
-            switch try await download.verify(destination, output.stream) {
+            switch try await download.verify(destination, output.stream, report.task.pieces) {
             case .right(let digests):
                 try confirmBytes()
                 if let digests { try download.save(digests, of: destination) }
             case .interrupted: return .over(try await conclude(report, .interrupted))
             case .wrong(let sentence):
                 guard case .file = output else { throw CommandFailure(sentence) }
-                return .mismatched(isJoined: report.task.meaning?.usesEarlierBytes == true, sentence)
+                let isJoined = report.task.isMixed || report.task.meaning?.usesEarlierBytes == true
+                return .mismatched(isJoined: isJoined, sentence)
             }
             if case .file(let sink) = output, download.keepsRecord, mirrors.current != mirrors.origin {
                 // The checksum is right: the file is this server's, too.
@@ -292,9 +325,7 @@ struct FileDownload: Sendable {
     private func join(
         _ mirrors: inout MirrorOrder, _ destination: Destination, _ sink: FileHandleSink
     ) async {
-        guard let parts = destination.parts, parts.length > 0,
-            let checksum = try? checksum(of: destination)
-        else { return }
+        guard let parts = destination.parts, parts.length > 0, let proof = proof(of: destination) else { return }
         var head = plainRequest(mirrors.origin)
         head.httpMethod = "HEAD"
         head.cachePolicy = .reloadIgnoringLocalCacheData
@@ -306,7 +337,7 @@ struct FileDownload: Sendable {
         trace.request(head)
         trace.response(response)
         var joined = mirrors
-        joined.join(under: checksum)
+        joined.join(under: proof)
         guard response.statusCode == 200,
             (try? sink.adopt(joined.current, asVersionOf: response, context.options.codings.content)) != nil
         else {
@@ -350,10 +381,11 @@ struct FileDownload: Sendable {
         }
     }
 
+    /// - Parameter mirrors: The servers that are asked for parts at the same time.
     private func attempt(
-        _ url: URL, at destination: Destination, _ output: FetchTask.Output
+        _ url: URL, beside mirrors: [URL], at destination: Destination, _ output: FetchTask.Output
     ) async -> FetchTask.Report {
-        var report = await fetchAll(url, at: destination, output)
+        var report = await fetchAll(url, beside: mirrors, at: destination, output)
         guard report.needsMark else { return report }
         let marked = UncheckedBytes.url(of: url)
         if context.options.resumes, !context.options.updates,
@@ -363,30 +395,65 @@ struct FileDownload: Sendable {
             report.error = nil
             return report
         }
-        report = await fetchAll(marked, at: report.destination, output)
+        report = await fetchAll(marked, beside: mirrors, at: report.destination, output)
         report.isMarked = true
         return report
     }
 
     /// Fetches what one task with the connections beside it brings, and what they have left to another one.
     private func fetchAll(
-        _ url: URL, at destination: Destination, _ output: FetchTask.Output
+        _ url: URL, beside mirrors: [URL], at destination: Destination, _ output: FetchTask.Output
     ) async -> FetchTask.Report {
-        var report = await fetch(url, at: destination, output)
+        var report = await fetch(url, beside: mirrors, at: destination, output)
         while report.needsAnother, !Task.isCancelled {
-            let meaning = report.meaning
-            report = await fetch(url, at: report.destination, output, isContinuation: true)
+            let (meaning, isMixed) = (report.meaning, report.isMixed)
+            report = await fetch(url, beside: mirrors, at: report.destination, output, isContinuation: true)
             if case .resumes = report.meaning { report.meaning = meaning }
+            report.isMixed = report.isMixed || isMixed
         }
         return report
     }
 
+    /// What the pieces are digested for while they arrive.
+    private var checking: PieceChecking {
+        if let list = context.pieces { return .listed(list.pieceList) }
+        return context.options.keepsDigests ? .delivered : context.options.connections.checking
+    }
+
+    private func mirror(_ url: URL) -> ParallelTransfer.Mirror {
+        let refusal = context.options.tls.refusal(of:)
+        return ParallelTransfer.Mirror(plainRequest(url)) { response, request in
+            response.leavesTLS(for: request) || refusal(request) != nil
+        }
+    }
+
+    private func announce(_ transferEvent: ParallelTransfer.Event, _ destination: Destination) {
+        let subject = messages.subject.map { "\($0): " } ?? ""
+        switch transferEvent {
+        case .damaged(let bytes):
+            let last = bytes.upperBound - 1
+            messages.info(
+                "\(destination.name): bytes \(bytes.lowerBound)-\(last) are damaged, and are fetched again",
+                event(.checked, destination).with {
+                    ($0.result, $0.damaged) = ("damaged", [[bytes.lowerBound, last]])
+                })
+        case .dropped(let url, let reason):
+            messages.info(
+                "\(subject)\(reason) No more is requested from \(url?.shownOrigin ?? "")",
+                CommandEvent(.warning, file: destination.name, url: url).with { $0.reason = reason })
+        }
+    }
+
     private func fetch(
-        _ url: URL, at destination: Destination, _ output: FetchTask.Output, isContinuation: Bool = false
+        _ url: URL, beside mirrors: [URL], at destination: Destination, _ output: FetchTask.Output,
+        isContinuation: Bool = false
     ) async -> FetchTask.Report {
+        let connections = FetchTask.Connections(
+            count: context.options.connections, experience: experience, mirrors: mirrors.map(mirror), checking: checking
+        ) { announce($0, destination) }
         let attempt = FetchTask(
             urlRequest(url, for: destination), of: request, sources: sources(for: destination), to: destination, output,
-            connections: context.options.connections, experience, reservations: context.reservations, trace: trace,
+            connections, reservations: context.reservations, trace: trace,
             refusal: context.options.tls.refusal(of:)
         ) { destination, length throws(CommandFailure) in
             try checkConditions(destination, length: length)
@@ -488,7 +555,7 @@ struct FileDownload: Sendable {
     ) -> CommandEvent {
         event(.complete, destination).with {
             ($0.result, $0.bytes, $0.newBytes) = (result, bytes, new)
-            $0.isChecked = expectsChecksum ? true : nil
+            $0.isChecked = isChecked ? true : nil
         }
     }
 
@@ -520,9 +587,10 @@ struct FileDownload: Sendable {
         case wrong(sentence: String)
     }
 
-    /// Compares the complete bytes with the expected checksum, if there is one, and digests their pieces where these are kept.
+    /// Compares the complete bytes with the expected checksum and the list of pieces, if there are any. What is not known of the
+    /// pieces from their arrival is read.
     private func verify(
-        _ destination: Destination, _ stream: StreamSink?
+        _ destination: Destination, _ stream: StreamSink?, _ checked: CheckedPieces
     ) async throws(CommandFailure) -> Verification {
         let expected = try checksum(of: destination)
         if let actual = stream?.checksum {
@@ -530,35 +598,56 @@ struct FileDownload: Sendable {
             return .wrong(
                 sentence: "\(Self.mismatch(destination, actual, expected)) The bytes were written to it all the same.")
         }
-        guard let parts = destination.parts, expected != nil || context.options.keepsDigests else {
-            return .right(nil)
-        }
-        let (actual, pieces): (Checksum?, PieceDigests?)
+        guard let parts = destination.parts else { return .right(nil) }
+        let known = knownPieces(checked, length: parts.length)
+        let readsPieces = known == nil && (context.pieces != nil || context.options.keepsDigests)
+        guard expected != nil || readsPieces else { return .right(known) }
+        let (actual, found): (Checksum?, PieceDigests?)
         do {
-            (actual, pieces) = try await digests(of: parts.bytes, destination, withWhole: expected != nil)
+            show(expected != nil ? "checking the SHA-256" : "digesting the pieces", destination)
+            defer { context.display.hide(number: number) }
+            (actual, found) = try await digests(
+                of: parts.bytes, expected != nil, readsPieces ? context.pieces ?? .empty : nil)
         } catch is CancellationError {
             return .interrupted
         } catch {
             throw CommandFailure(
                 "“\(destination.name).part” cannot be read: \((error as NSError).localizedDescription)")
         }
-        guard let expected, let actual, actual != expected else { return .right(pieces) }
-        return .wrong(sentence: "\(Self.mismatch(destination, actual, expected)) The received bytes were removed.")
+        if readsPieces, let list = context.pieces, !list.isRight(found) {
+            return .wrong(
+                sentence: "“\(destination.name)” has other pieces than the list. The received bytes were removed.")
+        }
+        if let expected, let actual, actual != expected {
+            return .wrong(sentence: "\(Self.mismatch(destination, actual, expected)) The received bytes were removed.")
+        }
+        return .right(known ?? found)
+    }
+
+    /// The digests of the complete file's pieces as they arrived; `nil` where that is not known, or not the usual pieces.
+    private func knownPieces(_ checked: CheckedPieces, length: Int64) -> PieceDigests? {
+        switch checked {
+        case .none: nil
+        case .listed: context.pieces?.ofFile(length: length)
+        case .digested(let pieces, let digests):
+            pieces.pieceLength == PieceDigests.usualPieceLength && pieces.total == length
+                ? PieceDigests(pieces, digests: digests) : nil
+        }
+    }
+
+    private func show(_ remark: String, _ destination: Destination) {
+        if !isQuiet { context.display.show({ remark }, name: destination.name, number: number) }
     }
 
     /// Reads a file once for its checksum and the digests of its pieces, whichever are wanted.
+    ///
+    /// - Parameter list: One of pieces of the length that is wanted; `nil` for none.
     private func digests(
-        of file: URL, _ destination: Destination, withWhole: Bool
+        of file: URL, _ withWhole: Bool, _ list: PieceDigests?
     ) async throws -> (Checksum?, PieceDigests?) {
-        if !isQuiet {
-            let remark = withWhole ? "checking the SHA-256" : "digesting the pieces"
-            context.display.show({ remark }, name: destination.name, number: number)
-        }
-        defer { context.display.hide(number: number) }
-        guard context.options.keepsDigests else { return (try await Checksum.ofFile(at: file), nil) }
+        guard let list else { return (withWhole ? try await Checksum.ofFile(at: file) : nil, nil) }
         var whole = withWhole ? SHA256() : nil
-        let pieces = try await PieceDigests.ofFile(
-            at: file, pieceLength: PieceDigests.usualPieceLength, whole: &whole)
+        let pieces = try await PieceDigests.ofFile(at: file, pieceLength: list.pieceLength, whole: &whole)
         return (whole.map { Checksum($0) }, pieces)
     }
 
@@ -575,7 +664,7 @@ struct FileDownload: Sendable {
     }
 
     private func save(_ digests: PieceDigests, of destination: Destination) throws(CommandFailure) {
-        guard let parts = destination.parts else { return }
+        guard context.options.keepsDigests, let parts = destination.parts else { return }
         try checkDigestsCanBeKept(of: destination)
         let text = Array(digests.text(name: destination.file.lastPathComponent).utf8)
         let list = PieceDigests.list(of: destination.file)
@@ -593,7 +682,9 @@ struct FileDownload: Sendable {
     private func keepDigests(ofComplete destination: Destination) async throws(CommandFailure) {
         guard context.options.keepsDigests else { return }
         do {
-            let (_, pieces) = try await digests(of: destination.file, destination, withWhole: false)
+            show("digesting the pieces", destination)
+            defer { context.display.hide(number: number) }
+            let (_, pieces) = try await digests(of: destination.file, false, context.pieces ?? .empty)
             if let pieces { try save(pieces, of: destination) }
         } catch let error as CommandFailure {
             throw error
@@ -614,7 +705,7 @@ struct FileDownload: Sendable {
         case .interrupted: messages.info("\(destination.name): interrupted", event(.interrupted, destination))
         case .httpError(let status), .notTheFile(let status):
             messages.error(result.sentence, of: url, event(.failed, destination).with { $0.status = status })
-        case .complete, .upToDate, .refused, .displaced, .failed: fail(result.sentence, destination)
+        case .complete, .upToDate, .refused, .displaced, .unlisted, .failed: fail(result.sentence, destination)
         }
         if let parts = destination.parts {
             if case .displaced = result {

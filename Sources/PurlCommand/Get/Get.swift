@@ -37,10 +37,12 @@ struct Get {
     private func downloadAll() async -> ExitCode {
         let requests: [DownloadRequest]
         let checksums: ChecksumList?
+        let pieces: PieceDigests?
         let configuration: URLSessionConfiguration
         do throws(CommandFailure) {
             requests = try allRequests()
             checksums = try checksumList()
+            pieces = try pieceList()
             configuration = try sessionConfiguration()
         } catch {
             messages.error(error.sentence)
@@ -48,7 +50,8 @@ struct Get {
         }
         let session = URLSession(configuration: configuration)
         let downloads = Task {
-            options.repairs ? await repair(requests, in: session) : await download(requests, checksums, in: session)
+            options.repairs
+                ? await repair(requests, in: session) : await download(requests, checksums, pieces, in: session)
         }
         let interrupts = Interrupts(console)
         interrupts.onInterrupt { downloads.cancel() }
@@ -67,17 +70,31 @@ struct Get {
         return try ChecksumList(try ListFile(file))
     }
 
+    /// The list of pieces with which a download is compared.
+    private func pieceList() throws(CommandFailure) -> PieceDigests? {
+        guard !options.repairs, let list = options.digestList else { return nil }
+        let pieces = try PieceDigests(ListFile(list), pieceLength: options.pieceLength)
+        guard pieces.pieceLength >= Self.shortestPiece else {
+            throw CommandFailure(
+                "The pieces have \(pieces.pieceLength) bytes; a download compares those of at least 4K.")
+        }
+        return pieces
+    }
+
+    /// Each piece takes a call of its own.
+    private static let shortestPiece: Int64 = 4096
+
     // MARK: Downloads
 
     /// Returns the outcomes, in the order of the requests.
     private func download(
-        _ requests: [DownloadRequest], _ checksums: ChecksumList?, in session: URLSession
+        _ requests: [DownloadRequest], _ checksums: ChecksumList?, _ pieces: PieceDigests?, in session: URLSession
     ) async -> [DownloadOutcome] {
         let start = ContinuousClock.now
         let isMany = requests.count > 1
         let display = ProgressDisplay(console, events: events, count: requests.count)
         let context = FileDownload.Context(
-            options: options, checksums: checksums, session: session, display: display,
+            options: options, checksums: checksums, pieces: pieces, session: session, display: display,
             reservations: PathReservations(),
             isOneOfMany: isMany)
 

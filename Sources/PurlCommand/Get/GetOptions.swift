@@ -75,8 +75,8 @@ struct GetOptions: Equatable {
 
     private func checkRepair(_ words: ParsedWords<Self>) throws(UsageError) {
         guard repairs else {
-            guard digestList == nil, pieceLength == nil else {
-                throw words.error("“--digests” and “--piece-length” need “--repair”.")
+            guard digestList != nil || pieceLength == nil else {
+                throw words.error("“--piece-length” needs “--digests” or “--repair”.")
             }
             return
         }
@@ -87,6 +87,7 @@ struct GetOptions: Equatable {
     private var optionForOneURL: String? {
         if output != nil { return "-o" }
         if checksum != nil { return "--sha256" }
+        if digestList != nil { return "--digests" }
         return mirrors.isEmpty ? nil : "--mirror"
     }
 }
@@ -106,7 +107,7 @@ extension GetOptions {
                 """,
             rows: rows,
             notes: """
-                -o, --sha256 and --mirror need exactly one URL. A URL that is given twice is downloaded once.
+                -o, --sha256, --digests and --mirror need exactly one URL. A URL that is given twice is downloaded once.
 
                 Exit status: 0 all complete, 1 failed, 2 usage, 22 HTTP status of 400 or above, 130 interrupted; when files
                 end differently, 130 takes precedence over 1, and 1 over 22.
@@ -142,8 +143,9 @@ extension GetOptions {
             .list(
                 "--mirror", "URL", \.mirrors, OptionValue.url,
                 """
-                another URL of the same file, requested when the one before it has failed, with its retries. With --sha256
-                or --check it continues the bytes that have arrived; otherwise it starts over
+                another URL of the same file, requested when the one before it has failed, with its retries. With --sha256,
+                --check or --digests it continues the bytes that have arrived, and with --connections it is asked for
+                parts at the same time; otherwise it starts over
                 """),
             .value(
                 "--input-file", "FILE", \.inputFile, OptionValue.text,
@@ -180,7 +182,13 @@ extension GetOptions {
                 download only the pieces of FILE that differ from FILE.digests, and write those over them that have the right
                 digest. Needs -o
                 """),
-            .digests(\.digestList, "FILE.digests"), .pieceLength(\.pieceLength),
+            .value(
+                "--digests", "LIST", \.digestList, OptionValue.text,
+                """
+                the SHA-256 of each piece is in LIST: a piece that differs is downloaded again, from another server if there
+                is a mirror. With --repair: it is not in FILE.digests; “-” is standard input
+                """),
+            .pieceLength(\.pieceLength),
             .value(
                 "--max-filesize", "BYTES", \.maximumLength, OptionValue.length,
                 """

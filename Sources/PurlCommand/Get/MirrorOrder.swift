@@ -7,18 +7,34 @@ struct MirrorOrder {
     /// The URL to request. Bytes of several servers have one of their own: see ``JoinedBytes``.
     private(set) var current: URL
     private var rest: [URL]
+    private let all: [URL]
+    /// Whether several servers are asked at the same time.
+    private var isSimultaneous = false
 
     /// - Parameter recorded: The URL in the record of the bytes there are, if any.
     init(_ request: DownloadRequest, recorded: URL?) {
         let origin = recorded.map(JoinedBytes.origin(of:))
         let first = request.urls.contains { $0.absoluteString == origin?.absoluteString } ? recorded : nil
         current = first ?? request.url
+        all = request.urls
         var used: Set = [JoinedBytes.origin(of: current).absoluteString]
         rest = request.urls.filter { used.insert($0.absoluteString).inserted }
     }
 
     /// The server's own URL, without the mark of joined bytes.
     var origin: URL { JoinedBytes.origin(of: current) }
+
+    /// The servers that are asked for parts beside the current one.
+    var simultaneous: [URL] {
+        isSimultaneous ? all.filter { $0.absoluteString != origin.absoluteString } : []
+    }
+
+    /// Lets all servers send parts at the same time, whose bytes only this checksum proves.
+    mutating func joinAll(under checksum: Checksum) {
+        guard all.count > 1 else { return }
+        isSimultaneous = true
+        join(under: checksum)
+    }
 
     /// How many URLs follow.
     var otherCount: Int { rest.count }
@@ -28,12 +44,13 @@ struct MirrorOrder {
         if !rest.isEmpty { current = rest.removeFirst() }
     }
 
-    /// The current server is asked for the whole, of which it has sent only a part.
+    /// The current server alone is asked for the whole, of which it has sent only a part.
     mutating func startOver() {
         current = origin
+        isSimultaneous = false
     }
 
-    /// The current server continues bytes of another one.
+    /// The current server's bytes, and those of other ones, are joined.
     mutating func join(under checksum: Checksum) {
         current = JoinedBytes.url(of: origin, under: checksum)
     }

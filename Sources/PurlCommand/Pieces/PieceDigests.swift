@@ -1,4 +1,6 @@
 import Foundation
+import Purl
+import PurlDownloads
 import PurlHTTP
 internal import PurlIO
 
@@ -74,6 +76,39 @@ extension PieceDigests {
         }
         if filled > 0 { digests.append(Checksum(piece)) }
         return PieceDigests(pieceLength: pieceLength, length: length, digests: digests)
+    }
+}
+
+// MARK: A download
+
+extension PieceDigests {
+    /// The digests that a download has made of a file's pieces while they arrived.
+    ///
+    /// - Parameter digests: Of 32 bytes each.
+    init(_ pieces: FilePieces, digests: [UInt8]) {
+        let starts = stride(from: 0, to: digests.count, by: PieceLedger.digestLength)
+        self.init(
+            pieceLength: pieces.pieceLength, length: pieces.total,
+            digests: starts.map { Checksum(bytes: Array(digests[$0..<$0 + PieceLedger.digestLength])) })
+    }
+
+    /// The list as a download compares pieces with it.
+    var pieceList: PieceList {
+        PieceList(pieceLength: pieceLength, length: length, digests: digests.map(\.bytes))
+    }
+
+    /// The list of an empty file.
+    static let empty = PieceDigests(pieceLength: usualPieceLength, length: 0, digests: [])
+
+    /// Whether a file with these digests is the one that the list is about.
+    func isRight(_ file: PieceDigests?) -> Bool {
+        guard let file, let length = file.length, fits(length: length) else { return false }
+        return file.digests == digests
+    }
+
+    /// The same digests, of a file whose length is known.
+    func ofFile(length: Int64) -> PieceDigests {
+        PieceDigests(pieceLength: pieceLength, length: length, digests: digests)
     }
 }
 

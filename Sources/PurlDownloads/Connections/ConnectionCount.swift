@@ -34,6 +34,9 @@ public struct ConnectionCount: Sendable, Hashable, ExpressibleByIntegerLiteral, 
     /// The number, or “adaptive”.
     public var description: String { number.map { String($0) } ?? "adaptive" }
 
+    /// What pieces are digested for where nothing else is asked for: one connection leaves bytes whose end proves the others.
+    package var checking: PieceChecking { limit > 1 ? .recorded : .found }
+
     /// The most connections that are opened.
     package var limit: Int { number ?? Self.adaptiveMaximum }
 }

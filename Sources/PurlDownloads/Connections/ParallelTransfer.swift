@@ -46,11 +46,9 @@ package final class ParallelTransfer: Sendable {
     }
 
     fileprivate struct Split {
-        let proof: RangeProof
+        let total: Int64
         let generation: RangedFile.Generation
-        let request: URLRequest
-        /// Whether other connections may be opened before one has proved that the server has ranges.
-        var isConfirmed: Bool
+        var servers: RangeServers
     }
 
     fileprivate struct State {
@@ -73,6 +71,10 @@ package final class ParallelTransfer: Sendable {
         var synchronization = Synchronization.idle
         /// A range was refused by what is no failure of the whole: another leader finds out.
         var needsLeader = false
+        /// A piece was dropped, for which another connection may be open.
+        var needsRepair = false
+        /// How often pieces were dropped that have begun here.
+        var drops: [Int64: Int] = [:]
         /// Nothing is requested before: the server's `Retry-After`.
         var pause: MonotonicTime?
         var stop: Stop?
@@ -93,25 +95,34 @@ package final class ParallelTransfer: Sendable {
     private static let interval = Duration.milliseconds(250)
     /// How long bytes are there before they are synchronised.
     private static let safetyInterval = Duration.seconds(1)
+    /// How often a piece may be wrong.
+    private static let mostDrops = 3
 
     private let file: RangedFile
     private let session: URLSession
     private let experience: Experience
+    private let mirrors: [Mirror]
     private let onProgress: @Sendable () -> Void
+    private let onEvent: @Sendable (Event) -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - file: The sink of the leader.
     ///   - session: Makes the requests for ranges.
+    ///   - mirrors: Other servers, whose bytes something else proves.
     ///   - onProgress: Called when other connections have brought bytes. From any thread.
+    ///   - onEvent: Called from any thread.
     package init(
         _ file: RangedFile, _ count: ConnectionCount, session: URLSession, _ experience: Experience,
-        onProgress: @escaping @Sendable () -> Void = {}
+        mirrors: [Mirror] = [], onProgress: @escaping @Sendable () -> Void = {},
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.file = file
         self.session = session
         self.experience = experience
+        self.mirrors = mirrors
         self.onProgress = onProgress
+        self.onEvent = onEvent
         let isTrusted = !experience.distrustsRanges
         file.setShares(isTrusted ? count.number ?? 1 : 1, requestsGaps: isTrusted)
         state = Mutex(
@@ -130,7 +141,7 @@ package final class ParallelTransfer: Sendable {
             state.presentCount = file.presentCount
             state.isAdvertised = RangeProof.advertisesRanges(response)
         }
-        let isWanted = state.withLock { $0.slots > 1 || $0.growth != nil }
+        let isWanted = state.withLock { $0.slots > 1 || $0.growth != nil } || file.checksPieces
         let isPossible = [200, 206].contains(response.statusCode) && RangeProof.allowsRanges(response)
         if isWanted, isPossible, !experience.refusesRanges {
             file.notifyLeader(onFirstBytes: { self.split() }, onOver: { self.leaderIsOver() })
@@ -138,6 +149,7 @@ package final class ParallelTransfer: Sendable {
             // What earlier connections have left has to be passed over.
             file.notifyLeader(onFirstBytes: nil, onOver: { self.leaderIsOver() })
         }
+        startChecks()
     }
 
     /// The leader has ended. `completion` receives the end of the attempt, when no connection is open any more.
@@ -149,6 +161,8 @@ package final class ParallelTransfer: Sendable {
             }
             state.completion = completion
         }
+        // What was complete before has needed no response.
+        startChecks()
         proceed()
     }
 
@@ -168,8 +182,9 @@ package final class ParallelTransfer: Sendable {
                 guard let request = state.request else { return }
                 state.clock?.cancel()
                 state.measured = .current
-                state.split = Split(
-                    proof: proof, generation: generation, request: request, isConfirmed: state.isAdvertised)
+                let servers = RangeServers(
+                    leader: request, proof, isConfirmed: state.isAdvertised, mirrors: mirrors)
+                state.split = Split(total: proof.total, generation: generation, servers: servers)
                 state.clock = Task { [weak self] in
                     while let self, !Task.isCancelled {
                         self.measure()
@@ -177,6 +192,7 @@ package final class ParallelTransfer: Sendable {
                     }
                 }
             }
+            startChecks()
         } catch {
             state.withLock { state in
                 state.stop = state.stop ?? .failed(error)
@@ -196,14 +212,58 @@ package final class ParallelTransfer: Sendable {
         proceed()
     }
 
+    // MARK: Pieces
+
+    private func startChecks() {
+        file.startChecks { [weak self] in self?.pieceEnded($0) }
+    }
+
+    private func pieceEnded(_ result: PieceResult) {
+        let event: Event? = state.withLock { state in
+            switch result {
+            case .right: return nil
+            case .failed(let error):
+                state.stop = state.stop ?? .failed(error)
+                return nil
+            case .dropped(let bytes, let readers):
+                state.needsRepair = true
+                if let number = state.split?.servers.culprit(of: readers) {
+                    return drop(number, &state, because: Self.wrongPiece(bytes))
+                }
+                state.drops[bytes.lowerBound, default: 0] += 1
+                guard state.drops[bytes.lowerBound, default: 0] >= Self.mostDrops else { return .damaged(bytes) }
+                state.stop = state.stop ?? .failed(Self.wrongPiece(bytes))
+                return nil
+            }
+        }
+        if let event { onEvent(event) }
+        proceed()
+    }
+
+    /// Requests nothing more of a server. `nil` when that is so already.
+    private func drop(_ number: RangeServers.Number, _ state: inout State, because error: any Error) -> Event? {
+        guard let split = state.split, state.split?.servers.drop(number) == true else { return nil }
+        if number == RangeServers.leader { file.forget(RangedFile.leader, in: split.generation) }
+        state.failure = state.failure ?? (error, nil)
+        return .dropped(split.servers[number].request.url, reason: error.reason)
+    }
+
+    private static func wrongPiece(_ bytes: Range<Int64>) -> URLError {
+        let sentence = "The server's bytes \(bytes.lowerBound)-\(bytes.upperBound - 1) are not those of the list."
+        return URLError(.badServerResponse, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
+    }
+
     // MARK: The others
 
     private func helperEnded(_ helper: RangeRequest, _ end: RangeRequest.End) {
-        state.withLock { state in
-            guard let split = state.split else { return }
+        let event: Event? = state.withLock { state in
+            guard let split = state.split else { return nil }
             let isNeeded = file.plan(in: split.generation)?.readers.contains(helper.reader) == true
             file.forget(helper.reader, in: split.generation)
             state.helpers[helper.reader] = nil
+            guard helper.number == RangeServers.leader else {
+                return mirrorEnded(helper, end, isNeeded: isNeeded, &state)
+            }
             switch end.verdict {
             case .proven?, nil:
                 if end.received > 0 { experience.addRange() }
@@ -237,8 +297,37 @@ package final class ParallelTransfer: Sendable {
                 state.stop = state.stop ?? .again
             }
             if experience.refusesRanges { file.setShares(1) }
+            return nil
         }
+        if let event { onEvent(event) }
         proceed()
+    }
+
+    /// A mirror that fails, or has something else, is no matter of the file.
+    private func mirrorEnded(
+        _ helper: RangeRequest, _ end: RangeRequest.End, isNeeded: Bool, _ state: inout State
+    ) -> Event? {
+        switch end.verdict {
+        case .proven?, nil:
+            guard let error = end.error, isNeeded, !end.isCancelled else { return nil }
+            if Self.isOfFile(error) {
+                state.stop = state.stop ?? .failed(error)
+                return nil
+            }
+            return end.received > 0 ? nil : drop(helper.number, &state, because: error)
+        case .busy?, .refused?, .unproven?, .otherVersion?:
+            return drop(helper.number, &state, because: Self.refusal(end))
+        }
+    }
+
+    private static func refusal(_ end: RangeRequest.End) -> URLError {
+        let sentence =
+            switch end.verdict {
+            case .otherVersion?: "The server has another version, or a file of another length."
+            case .busy?, .refused?: "The server answered \(end.refusal?.statusCode ?? 0)."
+            case .proven?, .unproven?, nil: "The server does not prove that its parts are of one version."
+            }
+        return URLError(.badServerResponse, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
     }
 
     /// Whether what is on this machine has failed.
@@ -298,7 +387,8 @@ package final class ParallelTransfer: Sendable {
                     cancelled.append(task.cancel)
                 }
             } else if let plan {
-                for helper in state.openHelpers where plan.rest(of: helper.reader) == nil {
+                for helper in state.openHelpers
+                where plan.rest(of: helper.reader) == nil || split.servers.isDropped(helper.number) {
                     cancelled.append(helper.cancel)
                 }
                 if case .running(let task) = state.leader, plan.rest(of: RangedFile.leader) == nil {
@@ -308,12 +398,13 @@ package final class ParallelTransfer: Sendable {
                 started = open(&state, split)
             }
             guard state.helpers.isEmpty else { return }
-            let outcome: End
+            let outcome: End?
             switch state.leader {
             case .none, .running, .over: return
             case .ended(let error): outcome = self.outcome(state, plan, leader: error)
             case .gone: outcome = self.outcome(state, plan, leader: nil)
             }
+            guard let outcome else { return }
             end = self.end(&state, outcome)
         }
         for helper in started { helper.start() }
@@ -321,7 +412,7 @@ package final class ParallelTransfer: Sendable {
         end?()
     }
 
-    /// The end of an attempt without other connections; `nil` while the leader is open.
+    /// The end of an attempt without other connections; `nil` while the leader is open, or pieces are checked.
     private func endOfLeader(_ state: State) -> End? {
         let error: (any Error)?
         switch state.leader {
@@ -331,7 +422,14 @@ package final class ParallelTransfer: Sendable {
         }
         if case .failed(let failure) = state.stop { return .failed(failure, nil) }
         do {
-            if try file.join() { return .complete }
+            switch try file.join() {
+            case .complete: return .complete
+            case .checking:
+                if case .byOwner = state.stop { return .failed(URLError(.cancelled), nil) }
+                return nil
+            case .incomplete where file.droppedPieces > 0: return .again(error, nil)
+            case .incomplete, .sequential: break
+            }
         } catch {
             return .failed(error, nil)
         }
@@ -378,15 +476,19 @@ package final class ParallelTransfer: Sendable {
     private func open(_ state: inout State, _ split: Split) -> [RangeRequest] {
         guard !experience.refusesRanges, state.pause.map({ $0 <= .current }) ?? true else { return [] }
         var opened: [RangeRequest] = []
-        while state.openCount < state.slots, split.isConfirmed || state.helpers.isEmpty {
+        while state.openCount < state.slots + state.repairs,
+            let number = state.split?.servers.next(of: state.slots + state.repairs, open: state.openReaders)
+        {
             let reader = state.lastReader + 1
             guard let range = file.assign(reader, in: split.generation) else { break }
+            state.needsRepair = false
             state.lastReader = reader
+            state.split?.servers.open(reader, at: number)
             let request = RangeRequest(
-                range, by: reader, like: split.request, split.proof, of: file, in: split.generation, session: session,
-                onProgress: onProgress
+                range, of: split.total, by: reader, from: split.servers[number], number, of: file,
+                in: split.generation, session: session, onProgress: onProgress
             ) { [weak self] in
-                self?.confirm()
+                self?.confirm(number, $0, $1)
             } completion: { [self] helper, end in
                 helperEnded(helper, end)
             }
@@ -396,17 +498,17 @@ package final class ParallelTransfer: Sendable {
         return opened
     }
 
-    /// The server has proved that it has ranges.
-    private func confirm() {
-        let isFirst = state.withLock { state in
-            defer { state.split?.isConfirmed = true }
-            return state.split?.isConfirmed == false
-        }
+    /// A server has proved that it has ranges.
+    private func confirm(_ number: RangeServers.Number, _ proof: RangeProof, _ request: URLRequest?) {
+        let isFirst = state.withLock { $0.split?.servers.confirm(number, proof, request) == true }
         if isFirst { proceed() }
     }
 
-    /// The end, when no connection is open.
-    private func outcome(_ state: State, _ plan: RangePlan?, leader error: (any Error)?) -> End {
+    /// Whether bytes of several servers may be in the file.
+    package var isMixed: Bool { state.withLock { $0.split?.servers.isMixed == true } }
+
+    /// The end, when no connection is open; `nil` while pieces are checked.
+    private func outcome(_ state: State, _ plan: RangePlan?, leader error: (any Error)?) -> End? {
         switch state.stop {
         case .byOwner: return .failed(URLError(.cancelled), nil)
         case .failed(let error): return .failed(error, nil)
@@ -417,8 +519,11 @@ package final class ParallelTransfer: Sendable {
         guard let plan else { return .leader(error) }
         if plan.isComplete {
             do {
-                _ = try file.join()
-                return .complete
+                switch try file.join() {
+                case .complete, .sequential: return .complete
+                // A piece that was dropped meanwhile is reported next.
+                case .checking, .incomplete: return nil
+                }
             } catch {
                 return .failed(error, nil)
             }
@@ -434,6 +539,13 @@ extension ParallelTransfer.State {
     /// The connections that may still bring bytes.
     fileprivate var openCount: Int {
         if case .running = leader { helpers.count + 1 } else { helpers.count }
+    }
+
+    /// How many connections more may be open, for a piece that has to be requested again.
+    fileprivate var repairs: Int { needsRepair ? 1 : 0 }
+
+    fileprivate var openReaders: [RangePlan.Reader] {
+        if case .running = leader { helpers.keys + [RangedFile.leader] } else { Array(helpers.keys) }
     }
 
     /// The connections beside the leader, in the order in which they were opened.
@@ -468,49 +580,7 @@ extension ParallelTransfer.State {
     }
 }
 
-/// How many connections there are when their number is adaptive: one more as long as the last one has made the whole at least a
-/// tenth faster. One that has not is given up when it has brought what it reads.
-struct ConnectionGrowth: Sendable, Equatable {
-    /// A connection has reached its rate after so many measurements.
-    static let measurements = 4
-
-    let maximum: Int
-    private var connections = 1
-    private var rates: [Double] = []
-    /// The rate with one connection less.
-    private var earlier: Double?
-    private var isOver = false
-
-    init(maximum: Int) {
-        self.maximum = maximum
-    }
-
-    /// The server has refused a connection.
-    mutating func stop() { isOver = true }
-
-    /// The number that follows a measurement; `nil` when it stays.
-    ///
-    /// - Parameters:
-    ///   - rate: The bytes a second of all connections together.
-    ///   - open: How many connections are open.
-    mutating func connections(at rate: Double, open: Int) -> Int? {
-        guard !isOver, open >= connections else { return nil }
-        rates.append(rate)
-        guard rates.count >= Self.measurements else { return nil }
-        // The first measurement still has the time of the request in it.
-        let mean = rates.dropFirst().reduce(0, +) / Double(rates.count - 1)
-        rates = []
-        if let earlier, mean < earlier * 1.1 || mean == 0 {
-            isOver = true
-            connections -= 1
-            return connections
-        }
-        guard connections < maximum else {
-            isOver = true
-            return nil
-        }
-        earlier = mean
-        connections += 1
-        return connections
-    }
+extension Error {
+    /// The precise reason, where the error has one.
+    fileprivate var reason: String { (self as NSError).localizedFailureReason ?? localizedDescription }
 }

@@ -107,6 +107,19 @@ package struct RangePlan: Sendable, Equatable {
     /// The connections that are reading, in order.
     package var readers: [Reader] { readings.keys.sorted() }
 
+    /// Whether all of these bytes are there.
+    package func has(_ range: Range<Int64>) -> Bool {
+        var offset = range.lowerBound
+        var index = index(offset)
+        while offset < range.upperBound, index < segments.count {
+            guard segments[index].front > offset else { return false }
+            offset = segments[index].front
+            guard offset == segments[index].end else { break }
+            index += 1
+        }
+        return offset >= range.upperBound
+    }
+
     /// Whether there are bytes that nobody reads.
     package var hasUnreadSegment: Bool { unread != nil }
 
@@ -240,6 +253,48 @@ package struct RangePlan: Sendable, Equatable {
         }
         guard let slowest = slow.max(by: { $0.time < $1.time }) else { return nil }
         return Double(segments[slowest.index].rest.count) / own < slowest.time / 2 ? slowest.index : nil
+    }
+
+    // MARK: Dropping
+
+    /// Whether there is room for what ``drop(_:)`` leaves: two segments more at the most.
+    package var hasRoomToDrop: Bool { segments.count < Self.mostSegmentsBeforeDrop }
+
+    /// More than those that are split, and so few that the journal has room for two more.
+    private static let mostSegmentsBeforeDrop = maximumSegments + 48
+
+    /// Bytes that are there turned out to be wrong: they are missing from now on, as one rest that nobody reads. Whoever read
+    /// behind them continues there.
+    package mutating func drop(_ range: Range<Int64>) {
+        joinComplete()
+        var changed: [Segment] = []
+        for segment in segments {
+            let (lower, upper) = (max(segment.start, range.lowerBound), min(segment.front, range.upperBound))
+            guard lower < upper else {
+                changed.append(segment)
+                continue
+            }
+            let readers = readers(of: segment)
+            let isCut = upper < segment.front || (upper < segment.end && !readers.isEmpty)
+            changed.append(Segment(start: segment.start, front: lower, end: isCut ? upper : segment.end))
+            // What others have overtaken in a complete segment may lie behind the byte that is missing now.
+            guard isCut else {
+                for reader in readers { release(reader) }
+                continue
+            }
+            changed.append(Segment(start: upper, front: segment.front, end: segment.end))
+            for reader in readers { readings[reader]?.segment = upper }
+        }
+        segments = changed
+        for index in segments.indices.dropLast().reversed()
+        where range.lowerBound < segments[index].end && segments[index].end < range.upperBound {
+            let next = segments[index + 1]
+            guard !segments[index].rest.isEmpty, next.front == next.start, readers(of: segments[index]).isEmpty,
+                readers(of: next).isEmpty
+            else { continue }
+            segments[index].end = next.end
+            segments.remove(at: index + 1)
+        }
     }
 
     // MARK: Events

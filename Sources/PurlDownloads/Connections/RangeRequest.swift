@@ -21,31 +21,39 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
 
     let reader: RangePlan.Reader
     let range: Range<Int64>
-    private let proof: RangeProof
+    /// Which of the file's servers is asked.
+    let number: RangeServers.Number
+    private let server: RangeServers.Server
+    private let total: Int64
     private let sink: RangeSink
     private let task: URLSessionDataTask
-    private let onProof: @Sendable () -> Void
+    private let onProof: @Sendable (RangeProof, URLRequest?) -> Void
     private let completion: @Sendable (RangeRequest, End) -> Void
     private let end = Mutex(End())
 
     /// - Parameters:
-    ///   - request: The request for the whole.
-    ///   - onProof: Called when the response has proved to be the range.
+    ///   - total: The length of the whole.
+    ///   - onProof: Called when the response has proved to be the range, with the version's proof and the last request.
     ///   - onOver: Called when the connection is not needed any more.
     ///   - completion: Called once, at the end.
     init(
-        _ range: Range<Int64>, by reader: RangePlan.Reader, like request: URLRequest, _ proof: RangeProof,
-        of file: RangedFile, in generation: RangedFile.Generation, session: URLSession,
-        onProgress: @escaping @Sendable () -> Void, onProof: @escaping @Sendable () -> Void,
+        _ range: Range<Int64>, of total: Int64, by reader: RangePlan.Reader, from server: RangeServers.Server,
+        _ number: RangeServers.Number, of file: RangedFile, in generation: RangedFile.Generation, session: URLSession,
+        onProgress: @escaping @Sendable () -> Void, onProof: @escaping @Sendable (RangeProof, URLRequest?) -> Void,
         completion: @escaping @Sendable (RangeRequest, End) -> Void
     ) {
         self.reader = reader
         self.range = range
-        self.proof = proof
+        self.total = total
+        self.server = server
+        self.number = number
         self.onProof = onProof
         self.completion = completion
         sink = RangeSink(file, reader, generation, count: Int64(range.count), onProgress: onProgress)
-        task = session.dataTask(with: proof.request(for: range, like: request), writingTo: sink)
+        let request =
+            server.proof?.request(for: range, like: server.request)
+            ?? RangeProof.request(for: range, like: server.request)
+        task = session.dataTask(with: request, writingTo: sink)
         super.init()
         task.delegate = self
         sink.setOnOver { [weak self] in self?.cancel() }
@@ -60,12 +68,13 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
 
     // MARK: URLSessionDataDelegate
 
-    /// The range is asked for where the whole has come from, and nowhere else.
+    /// The range is asked for where the whole has come from, and nowhere else; of a mirror, where its first response comes from.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        completionHandler(nil)
+        let isFollowed = server.proof == nil && !server.refuses(response, request)
+        completionHandler(isFollowed ? request : nil)
     }
 
     func urlSession(
@@ -73,14 +82,24 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         let response = response as? HTTPURLResponse
-        let verdict = response.map { proof.verdict(on: $0, to: range) } ?? .unproven
+        let proof = server.proof ?? response.flatMap { RangeProof(foundIn: $0, total: total) }
+        let verdict = response.map { proof?.verdict(on: $0, to: range) ?? Self.verdict(on: $0.statusCode) } ?? .unproven
         end.withLock { end in
             end.verdict = verdict
             if verdict != .proven { end.refusal = response }
         }
-        guard verdict == .proven else { return completionHandler(.cancel) }
-        onProof()
+        guard verdict == .proven, let proof else { return completionHandler(.cancel) }
+        onProof(proof, dataTask.currentRequest)
         completionHandler(.allow)
+    }
+
+    /// What a response means that names no version.
+    private static func verdict(on status: Int) -> RangeProof.Verdict {
+        switch status {
+        case 429, 503: .busy
+        case 200, 206, 412, 416: .unproven
+        default: .refused
+        }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

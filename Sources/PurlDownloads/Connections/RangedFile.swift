@@ -26,6 +26,18 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         case outdated
     }
 
+    /// How far the file has come.
+    package enum Completeness: Sendable, Equatable {
+        /// Its bytes follow one another: how many there have to be is the leader's matter.
+        case sequential
+        /// Bytes are missing.
+        case incomplete
+        /// Every byte is there, and some of them have to be checked.
+        case checking
+        /// Every byte is there, and the file has become one whose bytes followed one another.
+        case complete
+    }
+
     private enum Content {
         /// It has not been looked at.
         case unknown
@@ -65,6 +77,9 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         var unsafeCount: Int64 = 0
         /// The disk has lost bytes: what it says of later ones does not count.
         var hasLostBytes = false
+        /// Digests the pieces of a file that is ranged.
+        var checker: PieceChecker?
+        var checked = CheckedPieces.none
         var meters: [RangePlan.Reader: Meter] = [:]
         /// The highest rate that has been measured, which another connection is expected to have.
         var fastest: Double?
@@ -82,10 +97,13 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     private static let longestSilence = Duration.seconds(2)
 
     private let file: FileHandleSink
+    private let checking: PieceChecking
     private let state = Mutex(State())
 
-    package init(_ file: FileHandleSink) {
+    /// - Parameter checking: What the pieces are digested for.
+    package init(_ file: FileHandleSink, checking: PieceChecking = .found) {
         self.file = file
+        self.checking = checking
     }
 
     package var fileURL: URL? { file.fileURL }
@@ -136,6 +154,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             state.attempt += 1
             state.onFirstBytes = nil
             state.onLeaderOver = nil
+            state.checker?.stop()
         }
     }
 
@@ -146,7 +165,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     package func split(over count: Int) throws -> (RangeProof, Generation)? {
         try state.withLock { state in
             guard let data = try file.loadRecord(), let record = SinkRecord(data), let validator = record.validator,
-                let total = record.totalBytes, total > 0
+                let total = record.totalBytes, 1...RangeJournal.longestResource ~= total
             else { return nil }
             switch state.content {
             case .unknown: return nil
@@ -167,6 +186,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
                 state.hasBeenRanged = true
                 state.unsafeCount = length
                 try save(.written, &state)
+                if checking != .found { state.checker = PieceChecker(checking, of: plan, in: file) }
             }
             return (RangeProof(validator: validator, total: total), state.generation)
         }
@@ -268,15 +288,19 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         }
     }
 
-    /// Every byte is there: the file becomes one whose bytes followed one another.
-    ///
-    /// - Returns: False when a byte is missing, or there was nothing to do.
-    package func join() throws -> Bool {
+    /// Lets the file become one whose bytes followed one another, if every byte is there and has been checked.
+    package func join() throws -> Completeness {
         try state.withLock { try join(&$0) }
     }
 
-    private func join(_ state: inout State) throws -> Bool {
-        guard case .ranged(let plan, _, _) = state.content, plan.isComplete else { return false }
+    private func join(_ state: inout State) throws -> Completeness {
+        guard case .ranged(let plan, _, _) = state.content else { return .sequential }
+        guard plan.isComplete else { return .incomplete }
+        if let checker = state.checker {
+            guard !checker.isPending else { return .checking }
+            state.checked = checker.checkedPieces(in: file)
+            state.checker = nil
+        }
         // As at the end of any transfer: the bytes are safe before the record that counts them, where that is promised.
         if file.completion == .safe { try file.synchronize() }
         // Another program may have removed the record.
@@ -287,7 +311,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         try file.truncate(to: plan.total)
         state.content = .sequential
         state.generation += 1
-        return true
+        return .complete
     }
 
     // MARK: Placing
@@ -334,6 +358,15 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         _ count: Int, by reader: RangePlan.Reader, in generation: Generation?,
         write: (RangePlan.Placement) throws -> Void, drop: (Int) throws -> Void
     ) throws -> Placed {
+        let placed = try placeBytes(count, by: reader, in: generation, write: write, drop: drop)
+        state.withLock { $0.checker }?.check(in: self)
+        return placed
+    }
+
+    private func placeBytes(
+        _ count: Int, by reader: RangePlan.Reader, in generation: Generation?,
+        write: (RangePlan.Placement) throws -> Void, drop: (Int) throws -> Void
+    ) throws -> Placed {
         try state.withLock { state in
             guard generation == nil || generation == state.generation,
                 case .ranged(var plan, let version, let isClean) = state.content
@@ -357,7 +390,11 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             state.content = .ranged(plan, version, isClean: isClean)
             state.count += Int64(placement.count)
             state.unsafeCount += Int64(placement.count)
-            if placement.count > 0 { try save(.written, &state) }
+            if placement.count > 0 {
+                try save(.written, &state)
+                let end = placement.offset + Int64(placement.count)
+                state.checker?.place(placement.offset..<end, by: reader, in: plan)
+            }
             return isOver ? .over : .continues
         }
     }
@@ -371,6 +408,64 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     private static func journal(of content: Content) -> RangeJournal? {
         guard case .ranged(let plan, let version, let isClean) = content else { return nil }
         return RangeJournal(total: plan.total, version: version, filled: plan.filled, isClean: isClean)
+    }
+
+    // MARK: Pieces
+
+    /// What is known of the pieces of the complete file.
+    package var checkedPieces: CheckedPieces { state.withLock { $0.checked } }
+
+    /// Whether pieces are digested, or would be in a file that is divided: one that is dropped is requested once more.
+    var checksPieces: Bool {
+        switch checking {
+        case .found, .recorded: state.withLock { $0.checker != nil }
+        case .delivered, .listed: true
+        }
+    }
+
+    /// How many pieces have been dropped.
+    package var droppedPieces: Int { state.withLock { $0.checker?.droppedPieces ?? 0 } }
+
+    /// Begins to digest pieces.
+    ///
+    /// - Parameter onCheck: Called for each piece, from any thread.
+    package func startChecks(_ onCheck: @escaping @Sendable (PieceResult) -> Void) {
+        guard let checker = state.withLock({ $0.checker }) else { return }
+        checker.start(onCheck)
+        checker.check(in: self)
+    }
+
+    /// A file that can be read while the content stays as it is; `nil` where a piece could not be dropped now.
+    func makeReader(for checker: PieceChecker) -> (@Sendable (Range<Int64>) throws -> Data)? {
+        state.withLock { state in
+            guard state.checker === checker, case .ranged(let plan, _, _) = state.content, plan.hasRoomToDrop else {
+                return nil
+            }
+            return try? file.makeReader()
+        }
+    }
+
+    /// Lets the checker keep the digest of a piece, or drops the piece if it has to be another one. `nil` when nobody waits for
+    /// the result any more.
+    func settle(_ job: PieceChecker.Job, of checker: PieceChecker) -> PieceResult? {
+        state.withLock { state in
+            guard state.checker === checker, case .ranged(var plan, let version, _) = state.content,
+                let verdict = checker.settle(job, in: file)
+            else { return nil }
+            guard case .dropped(let bytes, _) = verdict else { return verdict }
+            plan.drop(bytes)
+            // The bytes that are missing now are not zero.
+            state.content = .ranged(plan, version, isClean: false)
+            // So that the page that counts after a power loss soon agrees.
+            state.unsafeCount += Int64(bytes.count)
+            do {
+                try save(.written, &state)
+                if let data = try file.loadRecord(), let record = SinkRecord(data) { try save(record, of: plan) }
+                return verdict
+            } catch {
+                return .failed(error)
+            }
+        }
     }
 
     // MARK: BodySink
@@ -408,6 +503,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             isClean: found.isClean)
         state.hasBeenRanged = true
         state.count = found.presentCount
+        if case .ranged(let plan, _, _) = state.content { state.checker = PieceChecker(checking, of: plan, in: file) }
         _ = try join(&state)
     }
 
@@ -478,6 +574,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             state.hasBeenRanged = false
             state.unsafeCount = 0
             state.meters = [:]
+            state.checker = nil
             try file.truncate(to: length)
             state.count = length
         }
@@ -536,11 +633,18 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
 
     package func saveRecord(_ record: Data?) throws {
         try state.withLock { state in
-            guard case .ranged = state.content, let found = record.flatMap({ SinkRecord($0) }) else {
+            guard case .ranged(let plan, _, _) = state.content, let found = record.flatMap({ SinkRecord($0) }) else {
                 return try file.saveRecord(record)
             }
-            try file.saveRecord(try found.stopped())
+            try save(found, of: plan)
         }
+    }
+
+    /// Saves the record, which may have been made before bytes that it counts were dropped.
+    private func save(_ record: SinkRecord, of plan: RangePlan) throws {
+        let isTrue = record.bytesReceived <= plan.prefix
+        try file.saveRecord(
+            try isTrue ? record.stopped() : record.stopped(at: plan.prefix, in: file, inBoot: file.bootIdentifier))
     }
 
     package func close() throws { try file.close() }

@@ -108,3 +108,50 @@ struct ConnectionRecovery: Sendable, Equatable {
         return true
     }
 }
+
+/// How many connections there are when their number is adaptive: one more as long as the last one has made the whole at least a
+/// tenth faster. One that has not is given up when it has brought what it reads.
+struct ConnectionGrowth: Sendable, Equatable {
+    /// A connection has reached its rate after so many measurements.
+    static let measurements = 4
+
+    let maximum: Int
+    private var connections = 1
+    private var rates: [Double] = []
+    /// The rate with one connection less.
+    private var earlier: Double?
+    private var isOver = false
+
+    init(maximum: Int) {
+        self.maximum = maximum
+    }
+
+    /// The server has refused a connection.
+    mutating func stop() { isOver = true }
+
+    /// The number that follows a measurement; `nil` when it stays.
+    ///
+    /// - Parameters:
+    ///   - rate: The bytes a second of all connections together.
+    ///   - open: How many connections are open.
+    mutating func connections(at rate: Double, open: Int) -> Int? {
+        guard !isOver, open >= connections else { return nil }
+        rates.append(rate)
+        guard rates.count >= Self.measurements else { return nil }
+        // The first measurement still has the time of the request in it.
+        let mean = rates.dropFirst().reduce(0, +) / Double(rates.count - 1)
+        rates = []
+        if let earlier, mean < earlier * 1.1 || mean == 0 {
+            isOver = true
+            connections -= 1
+            return connections
+        }
+        guard connections < maximum else {
+            isOver = true
+            return nil
+        }
+        earlier = mean
+        connections += 1
+        return connections
+    }
+}

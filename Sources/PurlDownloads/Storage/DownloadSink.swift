@@ -16,16 +16,18 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     private let report: @Sendable (Int64) -> Void
     private let isUnexpected = Mutex(false)
 
-    /// - Parameter report: Called with the length of the file whenever that has changed.
+    /// - Parameters:
+    ///   - checking: What the file's pieces are digested for.
+    ///   - report: Called with the length of the file whenever that has changed.
     init(
-        _ paths: DownloadPaths, of url: URL, _ resource: FileAcquisition.Resource,
+        _ paths: DownloadPaths, of url: URL, _ resource: FileAcquisition.Resource, checking: PieceChecking,
         report: @escaping @Sendable (Int64) -> Void
     ) {
         self.paths = paths
         self.url = url
         handle = Self.file(paths, of: url)
         handle.limit(to: nil, reservingSpace: true)
-        file = RangedFile(handle)
+        file = RangedFile(handle, checking: checking)
         self.resource = resource
         self.report = report
     }
