@@ -172,7 +172,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         let received = dataTask.countOfBytesReceived
         queue.async { [self] in
             let isWhole = response.statusCode == 200
-            let digest = response.fileSHA256
+            let digest = response.fileSHA256()
             if isWhole, sink.hasUnexpectedFile, digest == resource.serverSHA256 {
                 state.withLock { $0.isComplete = true }
                 return completionHandler(.cancel)

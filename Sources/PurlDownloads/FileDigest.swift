@@ -44,13 +44,19 @@ package enum FileDigest {
 
 extension HTTPURLResponse {
     /// The digest of the whole file, hexadecimal, if the server sends it (RFC 9530): of the representation, of which the
-    /// response may carry a part; otherwise of the content, when that is the whole representation. The digests of coded
-    /// content are not those of the file.
-    var fileSHA256: String? {
-        guard ["", "identity"].contains(value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "") else {
-            return nil
+    /// response may carry a part; otherwise of the content, when that is the whole representation. They are digests of content
+    /// as it is sent; where its coding is undone, `Unencoded-Digest` is the file's.
+    ///
+    /// - Parameter content: What becomes of a content coding.
+    package func fileSHA256(_ content: CodedContent = .decoded) -> String? {
+        let sent = sha256(in: "Repr-Digest") ?? (statusCode == 200 ? sha256(in: "Content-Digest") : nil)
+        let coding = value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? ""
+        let unencoded = sha256(in: "Unencoded-Digest")
+        if ["", "identity"].contains(coding) { return sent ?? unencoded }
+        return switch content {
+        case .asSent: sent
+        case .decoded: unencoded
         }
-        return sha256(in: "Repr-Digest") ?? (statusCode == 200 ? sha256(in: "Content-Digest") : nil)
     }
 
     private func sha256(in field: String) -> String? {

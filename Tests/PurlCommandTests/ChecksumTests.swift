@@ -25,6 +25,29 @@ struct ChecksumTests {
         return (code, lines)
     }
 
+    /// The value of a digest field (RFC 9530).
+    private static func field(_ checksum: String) -> String {
+        let bytes = Checksum(checksum)?.bytes ?? []
+        return "sha-256=:\(Data(bytes).base64EncodedString()):"
+    }
+
+    @Test(
+        "compares the file with the digest that the server sends, where the user names none",
+        arguments: ["Repr-Digest", "Content-Digest", "Unencoded-Digest"], ["1", "4"])
+    func ofServer(name: String, connections: String) async throws {
+        let right = server.route("/right.bin", film.field(name, Self.field(Self.digest)))
+        let words = ["--connections", connections]
+        #expect(try await PurlProcess.run(["get", right.absoluteString] + words, in: folder).exitCode == 0)
+        let wrong = server.route("/wrong.bin", film.field(name, Self.field(Self.wrong)))
+        let (code, lines) = try await PurlProcess.run(["get", wrong.absoluteString] + words, in: folder)
+        #expect(code == 1)
+        #expect(lines.last?.contains("has the wrong SHA-256") == true, "\(lines)")
+        #expect(folder.names == ["right.bin"])
+        // What the user says of the file counts, and not what the server says.
+        let known = ["get", wrong.absoluteString, "--sha256", Self.digest] + words
+        #expect(try await PurlProcess.run(known, in: folder).exitCode == 0)
+    }
+
     @Test("saves a file with the expected checksum")
     func right() async throws {
         let url = server.route("/film.bin", film)

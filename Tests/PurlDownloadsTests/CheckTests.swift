@@ -124,13 +124,24 @@ struct CheckTests {
             (200, ["Repr-Digest"], "", true), (206, ["Repr-Digest"], "", true), (200, ["Content-Digest"], "", true),
             (206, ["Content-Digest"], "", false), (200, ["Repr-Digest"], "identity", true),
             (200, ["Repr-Digest"], "gzip", false), (200, ["Content-Digest"], "GZIP", false), (200, [], "", false),
+            (206, ["Unencoded-Digest"], "", true), (200, ["Unencoded-Digest"], "gzip", true),
         ])
     func fileDigest(status: Int, digests: [String], coding: String, isKnown: Bool) throws {
         var fields = Dictionary(uniqueKeysWithValues: digests.map { ($0, right) })
         if !coding.isEmpty { fields["Content-Encoding"] = coding }
         let url = fixture.server.url("/f")
         let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields)
-        #expect(try #require(response).fileSHA256 == (isKnown ? sha256 : nil))
+        #expect(try #require(response).fileSHA256() == (isKnown ? sha256 : nil))
+    }
+
+    @Test("Where a coding is the file's, the digests of what is sent are, too, and that of what it unpacks to is not")
+    func codedFileDigest() throws {
+        let url = fixture.server.url("/f")
+        for (field, isKnown) in [("Repr-Digest", true), ("Content-Digest", true), ("Unencoded-Digest", false)] {
+            let response = HTTPURLResponse(
+                url: url, statusCode: 200, httpVersion: nil, headerFields: [field: right, "Content-Encoding": "gzip"])
+            #expect(try #require(response).fileSHA256(.asSent) == (isKnown ? sha256 : nil))
+        }
     }
 
     @Test("The Repr-Digest of a 206 response is checked", arguments: [true, false])

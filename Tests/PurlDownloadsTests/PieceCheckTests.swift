@@ -327,6 +327,16 @@ extension RangedFileTests {
         #expect(try content.matches(fileAt: place))
     }
 
+    @Test("One connection for which nothing is asked digests nothing")
+    func nothingAsked() async throws {
+        let file = open()
+        _ = try await divided(file)
+        #expect(!file.checksPieces)
+        #expect(ConnectionCount(1).checking == .found)
+        #expect(ConnectionCount(2).checking == .recorded)
+        #expect(ConnectionCount.adaptive.checking == .recorded)
+    }
+
     @Test("A version that is dropped while a piece is digested gets no digest")
     func truncated() async throws {
         let (file, _, _) = try await digested()

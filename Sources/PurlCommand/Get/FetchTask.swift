@@ -28,6 +28,8 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         var presentCount: Int64?
         /// What is known of the pieces of the complete file.
         var pieces = CheckedPieces.none
+        /// The SHA-256 of the file that the server has sent.
+        var serverChecksum: Checksum?
         /// Whether several servers have been asked for parts.
         var isMixed = false
         /// The length of the server's file, where the list of pieces is about one of another length.
@@ -57,6 +59,8 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         let experience: ParallelTransfer.Experience
         var mirrors: [ParallelTransfer.Mirror] = []
         var checking = PieceChecking.found
+        /// What becomes of content codings.
+        var content = CodedContent.asSent
         var onEvent: @Sendable (ParallelTransfer.Event) -> Void = { _ in }
     }
 
@@ -239,6 +243,8 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
             if response.statusCode == 304, report.destination.isUpdate { meaning = .isUpToDate }
             report.meaning = meaning
             report.response = response
+            guard meaning.isTheFile else { return }
+            report.serverChecksum = response.fileSHA256(connections.content).flatMap { Checksum($0) }
         }
         // A 304 has no body.
         if meaning == .isUpToDate { return .allow }

@@ -245,7 +245,7 @@ struct FileDownload: Sendable {
 
         mutating func deliver(_ report: Report) async throws(CommandFailure) -> Delivery<DownloadOutcome> {
             time.pause()
-            switch try await download.verify(destination, output.stream, report.task.pieces) {
+            switch try await download.verify(destination, output.stream, report.task) {
             case .right(let digests):
                 try confirmBytes()
                 if let digests { try download.save(digests, of: destination) }
@@ -449,7 +449,8 @@ struct FileDownload: Sendable {
         isContinuation: Bool = false
     ) async -> FetchTask.Report {
         let connections = FetchTask.Connections(
-            count: context.options.connections, experience: experience, mirrors: mirrors.map(mirror), checking: checking
+            count: context.options.connections, experience: experience, mirrors: mirrors.map(mirror),
+            checking: checking, content: context.options.codings.content
         ) { announce($0, destination) }
         let attempt = FetchTask(
             urlRequest(url, for: destination), of: request, sources: sources(for: destination), to: destination, output,
@@ -590,16 +591,17 @@ struct FileDownload: Sendable {
     /// Compares the complete bytes with the expected checksum and the list of pieces, if there are any. What is not known of the
     /// pieces from their arrival is read.
     private func verify(
-        _ destination: Destination, _ stream: StreamSink?, _ checked: CheckedPieces
+        _ destination: Destination, _ stream: StreamSink?, _ report: FetchTask.Report
     ) async throws(CommandFailure) -> Verification {
-        let expected = try checksum(of: destination)
+        // What its user says of the file counts, and not what its server says.
+        let expected = try checksum(of: destination) ?? (context.pieces == nil ? report.serverChecksum : nil)
         if let actual = stream?.checksum {
             guard let expected, actual != expected else { return .right(nil) }
             return .wrong(
                 sentence: "\(Self.mismatch(destination, actual, expected)) The bytes were written to it all the same.")
         }
         guard let parts = destination.parts else { return .right(nil) }
-        let known = knownPieces(checked, length: parts.length)
+        let known = knownPieces(report.pieces, length: parts.length)
         let readsPieces = known == nil && (context.pieces != nil || context.options.keepsDigests)
         guard expected != nil || readsPieces else { return .right(known) }
         let (actual, found): (Checksum?, PieceDigests?)
