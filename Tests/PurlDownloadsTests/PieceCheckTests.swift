@@ -121,6 +121,25 @@ struct RangeDropTests {
         check(plan.assignUnread(9), 25..<55)
     }
 
+    @Test("are no more than the journal has room for, until some of them have come again")
+    func many() {
+        var plan = RangePlan(total: 10_000, present: [0..<10_000], share: 1)
+        var holes = 0
+        while plan.hasRoomToDrop, holes < 500 {
+            plan.drop(Int64(holes * 20)..<Int64(holes * 20 + 10))
+            holes += 1
+        }
+        #expect(holes == 240)
+        #expect(plan.segments.count <= RangeJournal.maximumRanges)
+        #expect(plan.presentCount == 10_000 - 2400)
+        for reader in 1...holes {
+            check(plan.assignUnread(reader)?.count, 10)
+            check(plan.place(10, by: reader), true)
+            #expect(plan.hasRoomToDrop)
+        }
+        #expect(plan.isComplete)
+    }
+
     @Test(
         "Whatever is dropped, the segments cover the file, and what is there is what was not dropped",
         arguments: 0..<200)

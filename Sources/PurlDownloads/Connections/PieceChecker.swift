@@ -119,8 +119,15 @@ final class PieceChecker: Sendable {
 
     /// Digests the pieces that wait, one after another, if that has been started.
     func check(in file: RangedFile) {
-        let isIdle = state.withLock { $0.onCheck == nil || !$0.checks.hasNext }
-        guard !isIdle, let read = file.makeReader(for: self), let job = nextJob() else { return }
+        let waiting = state.withLock { $0.checks.hasNext ? $0.onCheck : nil }
+        guard let waiting else { return }
+        let read: (@Sendable (Range<Int64>) throws -> Data)?
+        do {
+            read = try file.makeReader(for: self)
+        } catch {
+            return waiting(.failed(error))
+        }
+        guard let read, let job = nextJob() else { return }
         Worker.shared.run(on: .downloads) {
             var job = job
             job.digest = (try? Self.digest(of: job.bytes, read)) ?? nil

@@ -258,10 +258,11 @@ package struct RangePlan: Sendable, Equatable {
     // MARK: Dropping
 
     /// Whether there is room for what ``drop(_:)`` leaves: two segments more at the most.
-    package var hasRoomToDrop: Bool { segments.count < Self.mostSegmentsBeforeDrop }
+    package var hasRoomToDrop: Bool { segments.count { !$0.rest.isEmpty } < Self.mostRestsBeforeDrop }
 
-    /// More than those that are split, and so few that the journal has room for two more.
-    private static let mostSegmentsBeforeDrop = maximumSegments + 48
+    /// More than there are of segments that are split, and so few that the journal has room for two more, and for one behind the
+    /// last rest.
+    private static let mostRestsBeforeDrop = maximumSegments + 48
 
     /// Bytes that are there turned out to be wrong: they are missing from now on, as one rest that nobody reads. Whoever read
     /// behind them continues there.

@@ -80,21 +80,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         /// Digests the pieces of a file that is ranged.
         var checker: PieceChecker?
         var checked = CheckedPieces.none
-        var meters: [RangePlan.Reader: Meter] = [:]
-        /// The highest rate that has been measured, which another connection is expected to have.
-        var fastest: Double?
+        var meters = RangeMeters()
     }
-
-    /// What a connection has received.
-    private struct Meter {
-        var received = 0
-        var hasBegun = false
-        var silence = Duration.zero
-        var rate: Double?
-    }
-
-    /// A connection that has not brought a byte for so long counts as one that stands still.
-    private static let longestSilence = Duration.seconds(2)
 
     private let file: FileHandleSink
     private let checking: PieceChecking
@@ -200,7 +187,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
                 plan.segments.count < RangeJournal.maximumRanges
             else { return nil }
             let before = state.content
-            if let fastest = state.fastest { plan.setRate(fastest, of: reader) }
+            if let fastest = state.meters.fastest { plan.setRate(fastest, of: reader) }
             guard let range = plan.assign(reader) else { return nil }
             state.content = .ranged(plan, version, isClean: isClean)
             do {
@@ -241,7 +228,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     /// The connection has ended, and what it was to bring is for others.
     package func forget(_ reader: RangePlan.Reader, in generation: Generation) {
         _ = change(in: generation) { $0.forget(reader) }
-        state.withLock { $0.meters[reader] = nil }
+        state.withLock { $0.meters.forget(reader) }
     }
 
     /// Measures all connections.
@@ -253,24 +240,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             guard state.generation == generation, interval > .zero,
                 case .ranged(var plan, let version, let isClean) = state.content
             else { return 0 }
-            let seconds = interval / .seconds(1)
-            var whole = 0.0
-            for reader in plan.readers {
-                var meter = state.meters[reader] ?? Meter()
-                let rate = Double(meter.received) / seconds
-                whole += rate
-                meter.silence = meter.received > 0 ? .zero : meter.silence + interval
-                meter.hasBegun = meter.hasBegun || meter.received > 0
-                meter.received = 0
-                // Before its first byte a connection is not slow yet.
-                if meter.hasBegun || meter.silence >= Self.longestSilence {
-                    let smoothed = meter.rate.map { ($0 + rate) / 2 } ?? rate
-                    meter.rate = smoothed
-                    plan.setRate(smoothed, of: reader)
-                }
-                state.meters[reader] = meter
-            }
-            state.fastest = state.meters.values.compactMap(\.rate).max() ?? state.fastest
+            let whole = state.meters.measure(&plan, over: interval)
             state.content = .ranged(plan, version, isClean: isClean)
             return whole
         }
@@ -384,7 +354,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
                 return .over
             }
             if placement.count > 0 { try write(placement) } else { try drop(count) }
-            state.meters[reader, default: Meter()].received += count
+            state.meters.add(count, by: reader)
             let isOver = plan.place(count, by: reader)
             if isOver { plan.release(reader) }
             state.content = .ranged(plan, version, isClean: isClean)
@@ -436,12 +406,12 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     }
 
     /// A file that can be read while the content stays as it is; `nil` where a piece could not be dropped now.
-    func makeReader(for checker: PieceChecker) -> (@Sendable (Range<Int64>) throws -> Data)? {
-        state.withLock { state in
+    func makeReader(for checker: PieceChecker) throws -> (@Sendable (Range<Int64>) throws -> Data)? {
+        try state.withLock { state in
             guard state.checker === checker, case .ranged(let plan, _, _) = state.content, plan.hasRoomToDrop else {
                 return nil
             }
-            return try? file.makeReader()
+            return try file.makeReader()
         }
     }
 
@@ -573,7 +543,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             state.leaderPart = nil
             state.hasBeenRanged = false
             state.unsafeCount = 0
-            state.meters = [:]
+            state.meters.forgetAll()
             state.checker = nil
             try file.truncate(to: length)
             state.count = length
