@@ -104,9 +104,8 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     }
 
     private func startTransfer() {
-        let transfer = ParallelTransfer(sink.file, connections, session: session, download.experience) { [sink] in
-            sink.reportCount()
-        }
+        let transfer = ParallelTransfer(
+            sink.file, connections, session: session, download.experience, onProgress: { [sink] in sink.reportCount() })
         let task = session.dataTask(with: resource.url, writingTo: sink)
         task.delegate = self
         let isStopped = state.withLock { state in

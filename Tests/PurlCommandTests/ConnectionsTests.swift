@@ -82,6 +82,56 @@ struct ConnectionsTests {
         #expect(folder.names == ["film.bin"])
     }
 
+    /// The lines that the command prints while each response waits until all connections have one.
+    private func getOverFour(_ options: String...) async throws -> [String] {
+        let gate = ServerGate()
+        let url = server.route("/film.bin", film.stalled(at: .midBody, until: gate))
+        let process = try PurlProcess(["get", url.absoluteString, "--connections", "4"] + options, in: folder)
+        await gate.reached(times: 4)
+        gate.open()
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(await process.exitCode == 0)
+        #expect(try Self.content.matches(fileAt: folder.file("film.bin")))
+        return lines
+    }
+
+    @Test("shows with -v what each connection requests and receives, with its number unless it is the first")
+    func verbose() async throws {
+        let lines = try await getOverFour("-v")
+        let url = server.url("/film.bin")
+        #expect(lines.contains("> GET \(url.absoluteString)"))
+        #expect(lines.contains("< 200 OK"))
+        for number in 2...4 {
+            let request = try #require(lines.firstIndex(of: "> [\(number)] GET \(url.absoluteString)"))
+            let response = try #require(lines.firstIndex(of: "< [\(number)] 206 Partial Content"))
+            let answer = try #require(lines.firstIndex(of: "* [\(number)] didReceive response: allow"))
+            #expect(request < response && response < answer)
+            #expect(lines[request..<response].contains { $0.hasPrefix("> [\(number)] Range: bytes=") })
+            #expect(lines[request..<response].contains("> [\(number)] If-Range: \"v1\""))
+            #expect(lines.contains { $0.hasPrefix("* [\(number)] didCompleteWithError: ") })
+        }
+    }
+
+    @Test("shows why a connection is given up with -v")
+    func verboseRefusal() async throws {
+        let film = film
+        let url = server.route(
+            "/film.bin", .computed { $0.fields["Range"] == nil ? film : film.ignoringRange() })
+        let (code, lines) = try await get(url, "--connections", "2", "-v")
+        #expect(code == 0)
+        #expect(lines.contains("< [2] 200 OK"))
+        #expect(lines.contains("* [2] didReceive response: cancel"))
+    }
+
+    @Test("records a lane for each connection with --trace", arguments: ["svg", "html", "txt"])
+    func lanes(form: String) async throws {
+        _ = try await getOverFour("--trace", "film.\(form)")
+        let text = String(decoding: folder.contents("film.\(form)"), as: UTF8.self)
+        for number in 1...4 { #expect(text.contains("connection \(number)")) }
+        #expect(text.contains("bytes=") || form == "txt")
+    }
+
     @Test("refuses what is not a number from 1 to 64", arguments: ["0", "65", "-1", "many", ""])
     func refused(text: String) async throws {
         let (code, lines) = try await get(server.url("/film.bin"), "--connections", text)

@@ -121,7 +121,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
             let file = RangedFile(sink, checking: connections.checking)
             let parallel = ParallelTransfer(
                 file, connections.count, session: session, connections.experience, mirrors: connections.mirrors,
-                onEvent: connections.onEvent)
+                onExchange: { [trace] in trace.over(connection: $0).event($2, of: $1) }, onEvent: connections.onEvent)
             transfer.withLock { $0 = (file, parallel) }
             task = session.dataTask(with: request, writingTo: file)
         case .stream(let sink): task = session.dataTask(with: request, writingTo: sink)

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlDownloads
 import PurlHTTP
 
 /// Prints the messages about one download, or about all; with `--json`, events in place of them.
@@ -41,7 +42,8 @@ struct MessagePrinter: Sendable {
     }
 }
 
-/// Prints what `-v` shows: requests (`>`), responses (`<`) and delegate calls (`*`).
+/// Prints what `-v` shows: requests (`>`), responses (`<`) and delegate calls (`*`). What the connections besides the first one
+/// of a file do has their number before it.
 struct VerboseLog: Sendable {
     /// `nil` prints nothing.
     let console: Console?
@@ -49,6 +51,23 @@ struct VerboseLog: Sendable {
     let name: String
     /// Prints a redirect that leaves TLS, with `-v` or without.
     var messages: MessagePrinter?
+    /// The number of the connection, where several fetch one file and it is not the first.
+    private var connection: Int?
+
+    init(console: Console?, name: String, messages: MessagePrinter? = nil) {
+        self.console = console
+        self.name = name
+        self.messages = messages
+    }
+
+    /// The same for another connection of the same file.
+    ///
+    /// - Parameter number: The connection's; 1 is the first.
+    func over(connection number: Int) -> VerboseLog {
+        var log = self
+        log.connection = number > 1 ? number : nil
+        return log
+    }
 
     /// Prints a request. After the response its fields are those that were sent.
     func request(_ request: URLRequest?) {
@@ -97,6 +116,17 @@ struct VerboseLog: Sendable {
         call("didCompleteWithError", error?.failureSentence ?? "nil")
     }
 
+    /// Prints what a connection besides the first one has done.
+    func event(_ event: RangeRequestEvent, of task: URLSessionTask) {
+        switch event {
+        case .response(let response, let isAccepted):
+            request(task.currentRequest)
+            self.response(response)
+            call("didReceive response", isAccepted ? "allow" : "cancel")
+        case .completion(let error, let metrics): completion(of: task, error, metrics)
+        }
+    }
+
     /// Prints that a request goes over TLS although its URL does not say so.
     ///
     /// - Parameter planned: The URL of the command or of a redirect.
@@ -132,6 +162,6 @@ struct VerboseLog: Sendable {
     }
 
     private func print(_ mark: String, _ text: String) {
-        console?.print("\(mark) \(text)")
+        console?.print("\(mark) " + (connection.map { "[\($0)] " } ?? "") + text)
     }
 }

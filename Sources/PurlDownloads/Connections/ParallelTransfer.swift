@@ -102,6 +102,7 @@ package final class ParallelTransfer: Sendable {
     private let session: URLSession
     private let experience: Experience
     private let mirrors: [Mirror]
+    private let onExchange: @Sendable (_ connection: Int, URLSessionTask, RangeRequestEvent) -> Void
     private let onProgress: @Sendable () -> Void
     private let onEvent: @Sendable (Event) -> Void
     private let state: Mutex<State>
@@ -110,17 +111,21 @@ package final class ParallelTransfer: Sendable {
     ///   - file: The sink of the leader.
     ///   - session: Makes the requests for ranges.
     ///   - mirrors: Other servers, whose bytes something else proves.
+    ///   - onExchange: Called with what the other connections do, and the number of each, on the session's delegate queue. The leader
+    ///     is the first.
     ///   - onProgress: Called when other connections have brought bytes. From any thread.
     ///   - onEvent: Called from any thread.
     package init(
         _ file: RangedFile, _ count: ConnectionCount, session: URLSession, _ experience: Experience,
-        mirrors: [Mirror] = [], onProgress: @escaping @Sendable () -> Void = {},
-        onEvent: @escaping @Sendable (Event) -> Void = { _ in }
+        mirrors: [Mirror] = [],
+        onExchange: @escaping @Sendable (_ connection: Int, URLSessionTask, RangeRequestEvent) -> Void = { _, _, _ in },
+        onProgress: @escaping @Sendable () -> Void = {}, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.file = file
         self.session = session
         self.experience = experience
         self.mirrors = mirrors
+        self.onExchange = onExchange
         self.onProgress = onProgress
         self.onEvent = onEvent
         let isTrusted = !experience.distrustsRanges
@@ -484,14 +489,13 @@ package final class ParallelTransfer: Sendable {
             state.needsRepair = false
             state.lastReader = reader
             state.split?.servers.open(reader, at: number)
+            let connection = state.freeNumber
             let request = RangeRequest(
                 range, of: split.total, by: reader, from: split.servers[number], number, of: file,
-                in: split.generation, session: session, onProgress: onProgress
-            ) { [weak self] in
-                self?.confirm(number, $0, $1)
-            } completion: { [self] helper, end in
-                helperEnded(helper, end)
-            }
+                in: split.generation, session: session, over: connection,
+                onExchange: { [onExchange] in onExchange(connection, $0, $1) }, onProgress: onProgress,
+                onProof: { [weak self] in self?.confirm(number, $0, $1) },
+                completion: { [self] helper, end in helperEnded(helper, end) })
             state.helpers[reader] = request
             opened.append(request)
         }
@@ -546,6 +550,13 @@ extension ParallelTransfer.State {
 
     fileprivate var openReaders: [RangePlan.Reader] {
         if case .running = leader { helpers.keys + [RangedFile.leader] } else { Array(helpers.keys) }
+    }
+
+    /// The lowest number that no open connection has. The leader's is 1.
+    fileprivate var freeNumber: Int {
+        var taken = Set(helpers.values.map(\.connection))
+        if case .running = leader { taken.insert(1) }
+        return (1...).first { !taken.contains($0) } ?? 1
     }
 
     /// The connections beside the leader, in the order in which they were opened.

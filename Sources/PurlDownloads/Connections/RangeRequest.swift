@@ -3,6 +3,14 @@ import Purl
 internal import PurlIO
 import Synchronization
 
+/// What a connection besides the leader has done: for who shows it.
+package enum RangeRequestEvent: Sendable {
+    /// It has received a response, which is accepted or not.
+    case response(HTTPURLResponse, isAccepted: Bool)
+    /// - Parameter metrics: They tell whether the request was sent.
+    case completion((any Error)?, URLSessionTaskMetrics?)
+}
+
 /// One connection besides the leader: a task that requests a range, proves that the response is that range of the version,
 /// and only then lets its bytes into the file.
 final class RangeRequest: NSObject, URLSessionDataDelegate {
@@ -23,22 +31,29 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
     let range: Range<Int64>
     /// Which of the file's servers is asked.
     let number: RangeServers.Number
+    /// Its number among the connections that are open.
+    let connection: Int
     private let server: RangeServers.Server
     private let total: Int64
     private let sink: RangeSink
     private let task: URLSessionDataTask
+    private let onExchange: @Sendable (URLSessionTask, RangeRequestEvent) -> Void
     private let onProof: @Sendable (RangeProof, URLRequest?) -> Void
     private let completion: @Sendable (RangeRequest, End) -> Void
     private let end = Mutex(End())
+    private let metrics = Mutex<URLSessionTaskMetrics?>(nil)
 
     /// - Parameters:
     ///   - total: The length of the whole.
+    ///   - connection: Its number among the connections that are open.
+    ///   - onExchange: Called with what the connection does.
     ///   - onProof: Called when the response has proved to be the range, with the version's proof and the last request.
     ///   - onOver: Called when the connection is not needed any more.
     ///   - completion: Called once, at the end.
     init(
         _ range: Range<Int64>, of total: Int64, by reader: RangePlan.Reader, from server: RangeServers.Server,
         _ number: RangeServers.Number, of file: RangedFile, in generation: RangedFile.Generation, session: URLSession,
+        over connection: Int, onExchange: @escaping @Sendable (URLSessionTask, RangeRequestEvent) -> Void,
         onProgress: @escaping @Sendable () -> Void, onProof: @escaping @Sendable (RangeProof, URLRequest?) -> Void,
         completion: @escaping @Sendable (RangeRequest, End) -> Void
     ) {
@@ -47,6 +62,8 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         self.total = total
         self.server = server
         self.number = number
+        self.connection = connection
+        self.onExchange = onExchange
         self.onProof = onProof
         self.completion = completion
         sink = RangeSink(file, reader, generation, count: Int64(range.count), onProgress: onProgress)
@@ -88,6 +105,7 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
             end.verdict = verdict
             if verdict != .proven { end.refusal = response }
         }
+        if let response { onExchange(dataTask, .response(response, isAccepted: verdict == .proven)) }
         guard verdict == .proven, let proof else { return completionHandler(.cancel) }
         onProof(proof, dataTask.currentRequest)
         completionHandler(.allow)
@@ -102,7 +120,14 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         }
     }
 
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+        self.metrics.withLock { $0 = metrics }
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        onExchange(task, .completion(error, metrics.withLock { $0 }))
         let end = self.end.withLock { end in
             end.error = error
             end.received = sink.received

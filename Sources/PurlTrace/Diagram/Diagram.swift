@@ -10,7 +10,8 @@ public import Purl
 ///
 /// Times during which a task is suspended, waits for its delegate's answer or has as many bytes as it may hold are shaded; a
 /// call of the delegate has a box while it runs, and an empty one while it waits in the queue for long. Pieces of a body that
-/// follow each other are one arrow with their number. The picture follows the reader's preference for light or dark colours, its
+/// follow each other are one arrow with their number. Where several connections carry parts of one resource at the same time, each
+/// has a lane in place of the server's. The picture follows the reader's preference for light or dark colours, its
 /// texts can be selected, and each part has a title for screen readers. The same recording makes the same bytes.
 public struct Diagram: Sendable {
     /// What the diagram is called.
@@ -38,7 +39,8 @@ public struct Diagram: Sendable {
 
 /// The places of a diagram's rows, in a drawing that is as wide as its lanes need.
 private struct DiagramDrawing {
-    private static let laneDistance = 270
+    /// The distance between lanes, and that between many.
+    private static let laneDistances = (usual: 270, least: 180, many: 7)
     /// The longest labels of a single lane, and the title, need this much.
     private static let leastWidth = 760
     private static let gutter = 66
@@ -50,7 +52,7 @@ private struct DiagramDrawing {
 
     private let content: DiagramRows
     private let title: String
-    private let lanes: [TransferTrace.Lane]
+    private let lanes: [DiagramLane]
     private let rowHeight: Int
 
     init(_ content: DiagramRows, title: String) {
@@ -64,14 +66,16 @@ private struct DiagramDrawing {
     private var height: Int { Self.top + content.rows.count * rowHeight + 44 }
 
     private var width: Int {
-        max(Self.leastWidth, Self.gutter + 136 + Self.laneDistance * (lanes.count - 1))
+        let distances = Self.laneDistances
+        let distance = lanes.count < distances.many ? distances.usual : distances.least
+        return max(Self.leastWidth, Self.gutter + 136 + distance * (lanes.count - 1))
     }
 
     private var laneDistance: Int {
         (width - Self.gutter - 136) / max(1, lanes.count - 1)
     }
 
-    private func x(_ lane: TransferTrace.Lane) -> Int {
+    private func x(_ lane: DiagramLane) -> Int {
         Self.gutter + 60 + (lanes.firstIndex(of: lane) ?? 0) * laneDistance
     }
 
@@ -119,7 +123,7 @@ private struct DiagramDrawing {
 
     // MARK: Parts
 
-    private func lane(_ lane: TransferTrace.Lane) -> String {
+    private func lane(_ lane: DiagramLane) -> String {
         let x = x(lane)
         return """
             <line class="lane" x1="\(x)" y1="\(Self.top - 10)" x2="\(x)" y2="\(height - 34)"/>
@@ -129,7 +133,7 @@ private struct DiagramDrawing {
     }
 
     private func shade(_ shade: DiagramRows.Shade) -> String {
-        let x = x(shade.lane)
+        let x = x(.part(shade.lane))
         let (top, bottom) = (y(shade.rows.lowerBound), y(shade.rows.upperBound))
         switch shade.kind {
         case .call:

@@ -10,9 +10,9 @@ struct DiagramRows {
 
     enum Shape {
         /// From one lane to another.
-        case arrow(from: TransferTrace.Lane, to: TransferTrace.Lane, isCut: Bool)
+        case arrow(from: DiagramLane, to: DiagramLane, isCut: Bool)
         /// A remark beside one lane.
-        case mark(TransferTrace.Lane)
+        case mark(DiagramLane)
     }
 
     struct Row {
@@ -51,6 +51,9 @@ struct DiagramRows {
     private var queued: [Int: (row: Int, since: Int64)] = [:]
     private var errors: [Int: String] = [:]
     private let showsTasks: Bool
+    private let connectionLanes: ConnectionLanes
+    /// The connection of the step that is added.
+    private var connection: Int?
     /// A time that shows in the whole.
     private let pause: Int64
 
@@ -71,9 +74,11 @@ struct DiagramRows {
         let events = recording.events
         pause = TraceStep.pause(in: events)
         showsTasks = Set(events.compactMap(\.task)).count > 1
+        connectionLanes = ConnectionLanes(events)
         steps = TraceStep.collapsed(events)
-        for step in steps {
+        for (step, connection) in zip(steps, ConnectionLanes.connections(of: steps)) {
             let count = rows.count
+            self.connection = connection
             add(step)
             rowOfStep.append(rows.count > count ? count : nil)
         }
@@ -84,14 +89,14 @@ struct DiagramRows {
         if recording.droppedEvents > 0 {
             rows.append(
                 Row(
-                    shape: .mark(.network), label: "\(recording.droppedEvents) events were not kept",
+                    shape: .mark(.part(.network)), label: "\(recording.droppedEvents) events were not kept",
                     shortLabel: "\(recording.droppedEvents) events were not kept",
                     title: "The trace had no room for them.", tone: .failure, nanoseconds: last))
         }
     }
 
     /// The lanes that have something to show, from the left.
-    var lanes: [TransferTrace.Lane] {
+    var lanes: [DiagramLane] {
         let used = Set(
             rows.flatMap { row in
                 switch row.shape {
@@ -99,7 +104,7 @@ struct DiagramRows {
                 case .mark(let lane): [lane]
                 }
             })
-        return TransferTrace.Lane.allCases.filter { used.contains($0) || $0 == .network }
+        return ConnectionLanes.ordered(used.union([.part(.network)]))
     }
 
     // MARK: Rows
@@ -203,15 +208,20 @@ struct DiagramRows {
     ) {
         rows.append(
             Row(
-                shape: .arrow(from: from, to: to, isCut: isCut), label: labelled(label, event),
+                shape: .arrow(from: place(from), to: place(to), isCut: isCut), label: labelled(label, event),
                 shortLabel: labelled(shortLabel ?? label, event), title: title ?? label, tone: tone,
                 nanoseconds: event.nanoseconds))
+    }
+
+    /// The lane of an arrow's end: a connection in place of the server, where connections have lanes.
+    private func place(_ lane: TransferTrace.Lane) -> DiagramLane {
+        lane == .server ? connectionLanes.lane(of: connection) : .part(lane)
     }
 
     private mutating func mark(_ event: TransferTrace.Event, _ label: String, _ tone: Tone) {
         rows.append(
             Row(
-                shape: .mark(event.lane), label: labelled(label, event), shortLabel: labelled(label, event),
+                shape: .mark(.part(event.lane)), label: labelled(label, event), shortLabel: labelled(label, event),
                 title: label, tone: tone,
                 nanoseconds: event.nanoseconds))
     }

@@ -8,9 +8,8 @@ struct TracePage {
     init(_ recording: TransferTrace.Recording, program: TracedProgram? = nil) {
         let rows = DiagramRows(recording)
         var places = program.map { ProgramPlaces($0, recording.events) }
-        let lanes = TransferTrace.Lane.allCases.filter { lane in
-            rows.lanes.contains(lane) || rows.steps.contains { $0.event.lane == lane }
-        }
+        let lanes = ConnectionLanes.ordered(
+            Set(rows.lanes).union(Set(rows.steps.map(\.event.lane)).map { .part($0) }))
         var states: [Int: TaskState] = [:]
         var stepOfRow: [Int] = []
         let steps = zip(rows.steps, rows.rowOfStep).enumerated().map { position, pair in
@@ -108,7 +107,7 @@ extension TracePage {
         let p: [ProgramPlaces.Place]?
 
         init(
-            _ step: TraceStep, _ row: DiagramRows.Row?, lanes: [TransferTrace.Lane], _ state: TaskState?,
+            _ step: TraceStep, _ row: DiagramRows.Row?, lanes: [DiagramLane], _ state: TaskState?,
             _ places: [ProgramPlaces.Place]
         ) {
             let event = step.event
@@ -134,7 +133,7 @@ extension TracePage {
                 l = lanes.firstIndex(of: lane) ?? 0
                 a = nil
             case nil:
-                l = lanes.firstIndex(of: event.lane) ?? 0
+                l = lanes.firstIndex(of: .part(event.lane)) ?? 0
                 a = nil
             }
         }
@@ -154,8 +153,8 @@ extension TracePage {
         let to: Int
         let title: String
 
-        init?(_ shade: DiagramRows.Shade, lanes: [TransferTrace.Lane], stepOfRow: [Int]) {
-            guard let lane = lanes.firstIndex(of: shade.lane), !stepOfRow.isEmpty else { return nil }
+        init?(_ shade: DiagramRows.Shade, lanes: [DiagramLane], stepOfRow: [Int]) {
+            guard let lane = lanes.firstIndex(of: .part(shade.lane)), !stepOfRow.isEmpty else { return nil }
             l = lane
             k = shade.kind.rawValue
             from = stepOfRow[min(shade.rows.lowerBound, stepOfRow.count - 1)]

@@ -9,7 +9,8 @@ public import Purl
 ///  0.112 ms  task 1  network   resume() arrives
 /// ```
 ///
-/// Pieces of a body, and the writes and calls that come with them, are one line each until something else happens, or a pause: with
+/// Where several connections carry parts of one resource at the same time, lines show which it was. Pieces of a body, and the writes
+/// and calls that come with them, are one line each until something else happens, or a pause: with
 /// the time from the first to the last, as in `receives 47 pieces, 3.0 MB, 5.5 to 156 ms`. The same events make the same text.
 public struct TextTrace: Sendable, CustomStringConvertible {
     /// What the text shows.
@@ -57,13 +58,19 @@ public struct TextTrace: Sendable, CustomStringConvertible {
             options.collapsesPieces ? TraceStep.collapsed(recording.events) : recording.events.map(TraceStep.init)
         let times = steps.map { options.showsTimes ? ByteWords.milliseconds($0.event.nanoseconds) : "" }
         let tasks = steps.map { step in options.showsTasks ? step.event.task.map { "task \($0)" } ?? "" : "" }
+        let showsConnections = !ConnectionLanes(recording.events).isEmpty
+        let connections = steps.map { step in
+            showsConnections ? step.event.connection.map { "connection \($0)" } ?? "" : ""
+        }
         let timeWidth = times.map(\.count).max() ?? 0
         let taskWidth = tasks.map(\.count).max() ?? 0
+        let connectionWidth = connections.map(\.count).max() ?? 0
         var lines: [String] = []
         for (position, step) in steps.enumerated() {
             var columns: [String] = []
             if timeWidth > 0 { columns.append(times[position].padded(before: timeWidth)) }
             if taskWidth > 0 { columns.append(tasks[position].padded(after: taskWidth)) }
+            if connectionWidth > 0 { columns.append(connections[position].padded(after: connectionWidth)) }
             columns.append(step.event.lane.name.padded(after: 8))
             columns.append(options.showsTimes ? step.wordsWithPeriod : step.words)
             lines.append(columns.joined(separator: "  "))
