@@ -263,6 +263,11 @@ enum TransferFailure: Error {
             (
                 .badServerResponse, "The server has \(offset) bytes of an upload of which \(sent) have been sent.", nil
             )
+        case .completeAt(let offset, let length):
+            (
+                .badServerResponse,
+                "The server reports an upload of \(length) bytes as complete, and has \(offset) of them.", nil
+            )
         case .forbidden(let status):
             (
                 .userAuthenticationRequired,

@@ -27,6 +27,8 @@ package enum UploadFault: Error, Sendable, Hashable {
     case beyondEnd(offset: Int64, length: Int64)
     /// The server has named an offset that lies beyond what was sent, or reports all of the content before it was sent.
     case neverSent(offset: Int64, sent: Int64)
+    /// The server reports an upload as complete of which it does not have all.
+    case completeAt(offset: Int64, length: Int64)
     /// The upload resource asks for credentials that are not known, or refuses those it got.
     case forbidden(status: Int)
     /// The server has not named what it takes to continue.
@@ -38,7 +40,7 @@ package enum UploadFault: Error, Sendable, Hashable {
         switch self {
         case .forbidden, .unplaced: true
         case .refused(let status): ![404, 409, 410, 413].contains(status)
-        case .oversized, .beyondEnd, .neverSent: false
+        case .oversized, .beyondEnd, .neverSent, .completeAt: false
         }
     }
 }
@@ -182,7 +184,7 @@ package struct UploadState: Sendable, Hashable {
 
     private mutating func event(for status: Int, _ fields: UploadFields, namesResource: Bool) -> UploadEvent {
         if isCompleted(by: status, fields) {
-            return phase == .asking && !mayHave(length ?? 0) ? .misplaced : .completed
+            return phase == .asking && (!mayHave(length ?? 0) || lacksContent(fields)) ? .misplaced : .completed
         }
         switch status {
         case 401, 403, 407: return .forbidden
@@ -200,6 +202,12 @@ package struct UploadState: Sendable, Hashable {
         if let isComplete = fields.isComplete { return isComplete }
         // A response that does not state it: a success after the last part is the end of the upload.
         return phase != .asking && part.isLast && 200...299 ~= status
+    }
+
+    /// Whether a response names an offset other than the end of the content.
+    private func lacksContent(_ fields: UploadFields) -> Bool {
+        guard let offset = fields.offset, let length else { return false }
+        return offset != length
     }
 
     private func namesOtherVersion(_ fields: UploadFields) -> Bool {
@@ -307,7 +315,7 @@ package struct UploadState: Sendable, Hashable {
     private func fault(of event: UploadEvent, _ status: Int, _ fields: UploadFields) -> UploadFault {
         switch event {
         case .oversized: .oversized(maximum: limits.maximumSize ?? 0)
-        case .misplaced: misplacement(fields.offset ?? 0)
+        case .misplaced: misplacement(fields)
         case .forbidden: .forbidden(status: status)
         case .unplaced: .unplaced(status: status)
         case .offered, .offeredForParts, .cut, .cutWithoutProgress, .completed, .accepted, .moved, .redirected,
@@ -317,8 +325,12 @@ package struct UploadState: Sendable, Hashable {
         }
     }
 
-    private func misplacement(_ offset: Int64) -> UploadFault {
+    private func misplacement(_ fields: UploadFields) -> UploadFault {
+        let offset = fields.offset ?? 0
         if let length, offset > length { return .beyondEnd(offset: offset, length: length) }
+        if let length, fields.isComplete == true, lacksContent(fields), mayHave(length) {
+            return .completeAt(offset: offset, length: length)
+        }
         // What reports to be complete has all there is.
         return .neverSent(offset: mayHave(offset) ? length ?? offset : offset, sent: sent ?? 0)
     }

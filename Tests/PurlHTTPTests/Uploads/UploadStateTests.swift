@@ -117,6 +117,15 @@ struct UploadStateTests {
             (.cut, firstAsk),
             (offset(40, complete: true), .fail(.neverSent(offset: 100, sent: 40)))),
         Course(
+            "A server that reports to be complete with an offset before the end", (offer, .proceed), (.cut, firstAsk),
+            (offset(40, complete: true), .fail(.completeAt(offset: 40, length: 100)))),
+        Course(
+            "A server that reports to be complete with an offset beyond the end", (offer, .proceed), (.cut, firstAsk),
+            (offset(101, complete: true), .fail(.beyondEnd(offset: 101, length: 100)))),
+        Course(
+            "A server that reports to be complete at the end", (offer, .proceed), (.cut, firstAsk),
+            (offset(100, complete: true), .deliver)),
+        Course(
             "An offset of a stream beyond what was sent", length: nil, sending: 40, (offer, .proceed), (.cut, firstAsk),
             (offset(41), .fail(.neverSent(offset: 41, sent: 40)))),
         Course(
