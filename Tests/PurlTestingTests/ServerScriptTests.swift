@@ -67,7 +67,29 @@ private let goodLines: [(String, ScriptStep)] = [
         "upload-fault reset after 104 times 3",
         .always(.upload(.fault(.connection(.reset), at: .announcement, times: 3)))
     ),
-    ("upload-fault status 503 at HEAD", .always(.upload(.fault(.status(503), at: .offsetRetrieval, times: 1)))),
+    ("upload-fault status 503 at HEAD", .always(.upload(.fault(.status(503, []), at: .offsetRetrieval, times: 1)))),
+    (
+        "upload-fault status 409 Upload-Offset:x Upload-Complete:?0 at PATCH times 2",
+        .always(
+            .upload(
+                .fault(
+                    .status(
+                        409,
+                        [.init(name: "Upload-Offset", value: "x"), .init(name: "Upload-Complete", value: "?0")]),
+                    at: .append, times: 2)))
+    ),
+    ("upload-fault offset 1K at HEAD", .always(.upload(.fault(.offset(1024), at: .offsetRetrieval, times: 1)))),
+    ("upload-fault offset none at PATCH", .always(.upload(.fault(.offset(nil), at: .append, times: 1)))),
+    ("upload-fault location none before 104", .always(.upload(.fault(.location(nil), at: .creation, times: 1)))),
+    (
+        "upload-fault location http://localhost:{port}/b before 104",
+        .always(.upload(.fault(.location("http://localhost:{port}/b"), at: .creation, times: 1)))
+    ),
+    ("upload-fault version 7 before 104", .always(.upload(.fault(.interimVersion(7), at: .creation, times: 1)))),
+    (
+        "upload-fault truncation 2M at HEAD",
+        .always(.upload(.fault(.truncation(2 << 20), at: .offsetRetrieval, times: 1)))
+    ),
     ("upload-fault expiry at PATCH", .always(.upload(.fault(.expiry, at: .append, times: 1)))),
     (
         "upload-fault pause 2s before response",
@@ -137,8 +159,10 @@ private let badScripts: [(String, String)] = [
     ("route /a\nupload-fault cut at 1M 2", "2:24: “2” should be “times”."),
     (
         "route /a\nupload-fault burn at 1M",
-        "2:14: “burn” should be “cut”, “reset”, “stall”, “pause”, “status” or “expiry”."
+        "2:14: “burn” should be “cut”, “reset”, “stall”, “pause”, “status”, “expiry”, “version”, “location”, “offset” or “truncation”."
     ),
+    ("route /a\nupload-fault status 200 :x at HEAD", "2:25: “:x” is not a field such as Name:value."),
+    ("route /a\nupload-fault offset x at HEAD", "2:21: “x” is not a number of bytes such as 1000, 64K or 2M."),
     ("title a\ntitle b", "2:1: “title” is given twice."),
     ("route /a\ntitle b", "2:1: “title” stands before the first route."),
     ("seed x", "1:6: “x” is not a number."),

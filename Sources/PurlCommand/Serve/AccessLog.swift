@@ -38,6 +38,8 @@ struct LoggedRequest: Encodable, Equatable {
     let status: Int?
     let responseFields: [String: String]?
     let bodyBytesSent: Int
+    /// `nil` for a request without content.
+    let bodyBytesReceived: Int?
     let end: String
 
     /// - Parameter request: A request whose response has ended.
@@ -49,6 +51,7 @@ struct LoggedRequest: Encodable, Equatable {
         status = request.status
         responseFields = request.responseFields.map(Self.table)
         bodyBytesSent = request.bytesSent
+        bodyBytesReceived = request.bodyBytesReceived > 0 ? request.bodyBytesReceived : nil
         end =
             switch request.ending {
             case .complete, nil: "complete"

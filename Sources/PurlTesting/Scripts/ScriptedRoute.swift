@@ -30,7 +30,7 @@ struct ScriptedRoute: Sendable {
 
     /// The reply to the next request. Counts it, unless it is a `HEAD`, which gets what the next one would get.
     mutating func next(to request: ReceivedRequest) -> ResolvedReply {
-        if let target = uploadTarget() { return Reply.upload(to: target).resolved(at: 0) }
+        if let target = uploadTarget(at: request.port) { return Reply.upload(to: target).resolved(at: 0) }
         let isHead = request.method == RequestMethod.head.name
         let number = requests + 1
         let properties = RequestProperties(request, connection: connectionNumber(of: request, isHead: isHead))
@@ -49,12 +49,13 @@ struct ScriptedRoute: Sendable {
         return isHead ? connections.count + 1 : connections.count
     }
 
-    private mutating func uploadTarget() -> UploadTarget? {
+    /// - Parameter port: The server's.
+    private mutating func uploadTarget(at port: String) -> UploadTarget? {
         if let uploads { return uploads }
         let target = UploadTarget(
             steps.compactMap { step -> UploadDirective? in
                 if case .upload(let directive) = step.directive { directive } else { nil }
-            })
+            }, port: port)
         uploads = .some(target)
         return target
     }

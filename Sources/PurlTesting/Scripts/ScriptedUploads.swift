@@ -16,15 +16,27 @@ enum UploadDirective: Sendable, Equatable {
 
     /// An ``UploadTarget/Fault`` as a script can name it.
     enum Fault: Sendable, Equatable {
+        /// A field of a response.
+        struct Field: Sendable, Equatable {
+            let name: String
+            let value: String
+        }
+
         case connection(ScriptFault)
-        case status(Int)
+        case status(Int, [Field])
         case expiry
+        case interimVersion(Int?)
+        case location(String?)
+        case offset(Int?)
+        case truncation(Int)
     }
 }
 
 extension UploadTarget {
     /// The target that a route's lines describe; `nil` for a route that takes no uploads.
-    convenience init?(_ directives: [UploadDirective]) {
+    ///
+    /// - Parameter port: What stands for `{port}`.
+    convenience init?(_ directives: [UploadDirective], port: String) {
         var versions: Set<Int>?
         var limits = Limits()
         for directive in directives {
@@ -38,7 +50,7 @@ extension UploadTarget {
         // What a server keeps that runs for long must not add up.
         self.init(versions: versions, limits: limits, keepsEarlierContent: false)
         for case .fault(let fault, let phase, let times) in directives {
-            self.fault(Fault(fault), at: phase, times: times)
+            self.fault(Fault(fault, port: port), at: phase, times: times)
         }
     }
 }
@@ -56,12 +68,18 @@ extension UploadTarget.Limits {
 }
 
 extension UploadTarget.Fault {
-    fileprivate init(_ fault: UploadDirective.Fault) {
+    fileprivate init(_ fault: UploadDirective.Fault, port: String) {
+        func text(_ text: String) -> String { text.replacing("{port}", with: port) }
         self =
             switch fault {
             case .connection(let fault): .connection(fault.value)
-            case .status(let status): .reply(.status(status))
+            case .status(let status, let fields):
+                .reply(fields.reduce(Reply.status(status)) { $0.field($1.name, text($1.value)) })
             case .expiry: .expiry
+            case .interimVersion(let version): .interimVersion(version)
+            case .location(let location): .location(location.map(text))
+            case .offset(let offset): .offset(offset)
+            case .truncation(let length): .truncation(to: length)
             }
     }
 }
@@ -96,18 +114,44 @@ extension UploadDirective {
     ]
 
     private static func fault(_ line: inout ScriptLine) throws(Failure) -> Fault {
-        let word = try line.word("“cut”, “reset”, “stall”, “pause”, “status” or “expiry”")
+        let names =
+            "“cut”, “reset”, “stall”, “pause”, “status”, “expiry”, “version”, “location”, “offset” or “truncation”"
+        let word = try line.word(names)
         switch word.text {
         case "cut": return .connection(.cut)
         case "reset": return .connection(.reset)
         case "stall": return .connection(.stall)
         case "pause": return .connection(.pause(milliseconds: try line.milliseconds()))
-        case "status": return .status(try line.status(200...599))
+        case "status": return .status(try line.status(200...599), try fields(&line))
         case "expiry": return .expiry
-        default:
-            throw line.failure(
-                "“\(word.text)” should be “cut”, “reset”, “stall”, “pause”, “status” or “expiry”.", word)
+        case "version":
+            return .interimVersion(try none(&line) ? nil : try line.count("a version of the draft, or “none”"))
+        case "location": return .location(try none(&line) ? nil : try line.word("a URL, or “none”").text)
+        case "offset": return .offset(try none(&line) ? nil : try line.size("an offset, or “none”"))
+        case "truncation": return .truncation(try line.size("what is left, in bytes"))
+        default: throw line.failure("“\(word.text)” should be \(names).", word)
         }
+    }
+
+    /// Whether the next word is “none”, which is read then.
+    private static func none(_ line: inout ScriptLine) throws(Failure) -> Bool {
+        guard line.peek().text == "none" else { return false }
+        _ = try line.word("“none”")
+        return true
+    }
+
+    /// Fields without blanks: `NAME:VALUE`.
+    private static func fields(_ line: inout ScriptLine) throws(Failure) -> [Fault.Field] {
+        var fields: [Fault.Field] = []
+        while line.peek().text.contains(":") {
+            let word = try line.word("a field")
+            let parts = word.text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard !parts[0].isEmpty else {
+                throw line.failure("“\(word.text)” is not a field such as Name:value.", word)
+            }
+            fields.append(Fault.Field(name: String(parts[0]), value: String(parts[1])))
+        }
+        return fields
     }
 
     private static let phases: [String: UploadTarget.Phase] = [

@@ -1,12 +1,15 @@
 import Foundation
 
-/// One attempt to download a file, which resumes the attempt before: `.ci/torture` runs it until the file is there.
+/// One attempt to download a file, or to upload one, which resumes the attempt before: `.ci/torture` and `.ci/upload_torture` run
+/// it until that is done.
 ///
 ///     ResumingWithPurl task URL FOLDER
 ///     ResumingWithPurl downloader URL FOLDER CONNECTIONS
+///     ResumingWithPurl upload URL FOLDER
 ///     ResumingWithFoundationNetworking task URL FOLDER
+///     ResumingWithFoundationNetworking upload URL FOLDER
 ///
-/// The file is `FOLDER/file` in the end. The exit status is 0 when it is there, and 1 when the attempt failed.
+/// The file is `FOLDER/file`. The exit status is 0 when it is there, or the server has it, and 1 when the attempt failed.
 @main
 enum Main {
     static func main() async {
@@ -17,6 +20,8 @@ enum Main {
             switch words[1] {
             case "task":
                 try await TaskAttempt(in: folder).run(url)
+            case "upload":
+                try await UploadAttempt(in: folder).run(url)
             #if PURL
                 case "downloader":
                     guard words.count == 5, let connections = Int(words[4]) else { exit(2) }

@@ -8,13 +8,13 @@ import Foundation
     import Synchronization
 #endif
 
+/// A response that is not what was asked for.
+struct BadStatus: Error {
+    let status: Int
+}
+
 /// A download task. Its resume data is a file beside what it downloads, so that another process resumes it.
 final class TaskAttempt: NSObject, URLSessionDownloadDelegate {
-    /// A response that is not a file.
-    struct BadStatus: Error {
-        let status: Int
-    }
-
     private struct State {
         var failure: (any Error)?
         var end: CheckedContinuation<Void, any Error>?
