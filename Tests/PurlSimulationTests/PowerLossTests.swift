@@ -1,8 +1,10 @@
 import Foundation
 import Purl
-import PurlSimulation
+import PurlDownloads
 import PurlTesting
 import Testing
+
+@testable import PurlSimulation
 
 @Suite struct PowerLossTests {
     @Test(arguments: Seeds.some(20))
@@ -25,6 +27,25 @@ import Testing
                 }
                 for _ in 0..<300 { try await world.sleep(for: .milliseconds(1)) }
             }
+            #expect(try content.matches(fileAt: file))
+        }
+    }
+
+    @Test(arguments: Seeds.some(20))
+    func aDownloadThatHasFinishedIsThereAfterALossOfPower(seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let content = GeneratedContent(size: 20_000, seed: 3)
+            let url = world.server("mirror.example").route("/film", .generated(content).entityTag("\"v1\""))
+            let laptop = world.computer("laptop")
+            let home = laptop.home
+            let file = try await laptop.run("center") {
+                let manager = DownloadManager(
+                    configuration: DownloadConfiguration(
+                        finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
+                        unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true)))
+                return try await manager.download(url).file()
+            }
+            laptop.disk.losePower()
             #expect(try content.matches(fileAt: file))
         }
     }

@@ -58,14 +58,17 @@ struct FileMover {
         }
     }
 
-    /// Renames the file, or the copy that was made of it, to the destination.
+    /// Renames the file, or the copy that was made of it, to the destination, where it outlasts a loss of power.
     ///
     /// - Parameter copy: The copy; `nil` when the source itself is renamed. One is made when that turns out to be impossible:
     ///   two mounts of one file system have the same device.
     func move(_ size: Int64, from sink: DownloadSink, via copy: FileCopy?) throws(DownloadFailure) {
         var copy = copy
         do throws(SystemError) {
-            if copy == nil { return try files.move(source.path, to: destination.path) }
+            if copy == nil {
+                try files.move(source.path, to: destination.path)
+                return synchronizeName()
+            }
         } catch {
             guard error.code == EXDEV else { throw failure(error) }
             copy = try self.copy(size, from: sink, isStopped: { false })
@@ -76,7 +79,13 @@ struct FileMover {
             copy?.discard()
             throw failure(error)
         }
+        synchronizeName()
         files.remove(source.path)
+    }
+
+    /// A loss of power no longer takes the name back. Where folders cannot be synchronised the file is complete all the same.
+    private func synchronizeName() {
+        try? files.synchronizeFolder(destination.deletingLastPathComponent().path)
     }
 
     private func failure(_ error: SystemError) -> DownloadFailure {

@@ -20,7 +20,7 @@ extension Scenario {
         let finished = Notes<[Int: URL]>([:])
         let surprises = losesPower ? Computer.Surprises(kills: 1, powerLosses: 2) : .init(kills: 3)
         try await laptop.run("center", surprises: surprises) {
-            for (number, file) in finished.value {
+            for (number, file) in finished.value.sorted(by: { $0.key < $1.key }) {
                 try require(FileManager.default.fileExists(atPath: file.path), "finished file \(number) is gone")
                 try films[number].requireOneVersion(file)
             }
