@@ -7,13 +7,15 @@ import Scenarios
 /// What the command line asks for.
 struct Options {
     static let usage = """
-        usage: Seeds [--first SEED] [--count SEEDS] [--step N] [--seconds S] [--traces] [--story] [SCENARIO ...]
+        usage: Seeds [--first SEED] [--count SEEDS] [--step N] [--seconds S] [--traces] [--stories] [--story]
+                     [--summary] [--all] [--until-failure] [SCENARIO ...]
 
           --first SEED   the first seed, 1 by default
           --count SEEDS  how many, 100 by default
           --step N       every Nth seed, so that several processes share them
           --seconds S    no seed begins later than that
           --traces       prints the digest and a hash of the story of each simulation
+          --stories      prints the whole story of each simulation
           --story        prints the whole story of a failure, with the fewest faults
           --summary      prints how long the shortest story of a failure is
           --all          runs every scenario with each seed; by default a seed runs one, in turn
@@ -27,6 +29,7 @@ struct Options {
     var step: UInt64 = 1
     var seconds = Double.infinity
     var printsTraces = false
+    var printsStories = false
     var printsStory = false
     var summarises = false
     var runsAll = false
@@ -38,6 +41,7 @@ struct Options {
         while let argument = rest.popFirst() {
             switch argument {
             case "--traces": printsTraces = true
+            case "--stories": printsStories = true
             case "--story": printsStory = true
             case "--summary": summarises = true
             case "--all": runsAll = true
@@ -119,11 +123,12 @@ seeds: for number in 0..<options.count where number % options.step == 0 {
         if options.printsTraces {
             print(scenario, seed, hexadecimal(report.digest), hexadecimal(hash(report.story)), report.lines.count)
         }
+        if options.printsStories { print(report.story) }
         if hasFailed, options.stopsAtFailure { break seeds }
     }
 }
 let seconds = (clock.now - start) / .seconds(1)
-if !options.printsTraces {
+if !options.printsTraces, !options.printsStories {
     for (name, time) in times.sorted(by: { $0.value > $1.value }) { print("\(name): \(time / .seconds(1)) s") }
     print(
         "\(runs) simulations, \(failures) failures, \(steps) steps, \(simulated / .seconds(3_600)) simulated hours,",
