@@ -20,6 +20,7 @@ struct Watch {
         /// The origins that have asked for credentials.
         var asking: Set<String> = []
         weak var file: SimulatedFile?
+        var body = WatchedBody()
     }
 
     /// The broken rules, in words; none where all is well.
@@ -49,7 +50,9 @@ struct Watch {
     mutating func see(_ kind: TransferTrace.Kind, of task: Int) {
         var seen = tasks[task] ?? Seen()
         defer { tasks[task] = seen }
+        if let excess = seen.body.see(kind) { broken.append("task \(task): \(excess)") }
         switch kind {
+        case .made(_, let url), .redirect(let url): seen.url = url
         case .call(.resume): seen.hasBegun = true
         case .completed, .replaced: seen.isCompleted = true
         case .requestHead(let head):
@@ -70,8 +73,11 @@ struct Watch {
         if let running = seen.running { broken.append("\(name) is called within \(running.rawValue)") }
         seen.running = call.method
         if let place = seen.queued.firstIndex(where: { $0.number == call.number }) {
-            // The last calls are one operation, whose metrics come after the file.
-            let overtaken = seen.queued[..<place].first { $0.method != .didFinishCollecting }
+            // The last calls are one operation, whose metrics come after the file. The delegate does not receive the file of a
+            // task that was cancelled when all had been queued.
+            let overtaken = seen.queued[..<place].first {
+                $0.method != .didFinishCollecting && !($0.method == .didFinishDownloading && call.isFailure)
+            }
             if let overtaken { broken.append("\(name) is called before \(overtaken.method.rawValue)") }
             seen.queued.remove(at: place)
         } else {
@@ -124,13 +130,50 @@ struct Watch {
         tasks[task]?.file = file
     }
 
+    /// Finds all versions that the server of a URL has had; `nil` where they are not known.
+    typealias Versions = (_ url: String) -> [GeneratedContent]?
+
     /// A file that is complete has bytes of one version alone; one that several connections fill is not yet.
-    ///
-    /// - Parameter versions: Finds all versions that the server of a URL has had; `nil` where they are not known.
-    mutating func checkContent(of task: Int, _ versions: (_ url: String) -> [GeneratedContent]?) {
-        guard let seen = tasks[task], let content = seen.file?.content, let versions = versions(seen.url),
-            !versions.contains(where: { RangeJournal.isBehind(Int64($0.size), in: content) || $0.matches(content) })
+    mutating func checkContent(of task: Int, _ versions: Versions) {
+        guard let seen = tasks[task], let content = seen.file?.content,
+            versions(seen.url)?.contains(where: { RangeJournal.isBehind(Int64($0.size), in: content) }) != true
         else { return }
-        broken.append("task \(task): its file of \(content.count) bytes is none of the versions of \(seen.url)")
+        check(content, of: task, versions)
+    }
+
+    /// A file that several connections have filled is complete.
+    mutating func checkContent(ofJoined file: SimulatedFile, _ versions: Versions) {
+        guard let content = file.content else { return }
+        for task in tasks.keys.sorted() where tasks[task]?.file === file { check(content, of: task, versions) }
+    }
+
+    /// Checks a file that is complete.
+    mutating func check(_ content: Data, of task: Int, _ versions: Versions) {
+        guard let url = tasks[task]?.url, let versions = versions(url),
+            !versions.contains(where: { $0.matches(content) })
+        else { return }
+        broken.append("task \(task): its file of \(content.count) bytes is none of the versions of \(url)")
+    }
+
+    /// What a delegate, a handler or a caller receives of a body has bytes of one version alone.
+    mutating func checkDelivery(_ content: Data, of task: Int, _ versions: Versions) {
+        guard let url = tasks[task]?.url, let versions = versions(url),
+            tasks[task]?.body.takes(content, of: versions) == false
+        else { return }
+        broken.append("task \(task): what it delivers is of none of the versions of \(url)")
+    }
+
+    // MARK: Memory
+
+    /// How many bytes of a body may wait for their consumer.
+    mutating func setBufferLimit(_ bytes: Int, of task: Int) {
+        tasks[task, default: Seen()].body.limit = bytes
+    }
+}
+
+extension TransferTrace.DelegateCall {
+    /// Whether it is called with an error.
+    fileprivate var isFailure: Bool {
+        if case .failure = arguments { true } else { false }
     }
 }

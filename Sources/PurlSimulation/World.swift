@@ -121,7 +121,7 @@ public final class World: Sendable {
     /// - Parameter delay: How long to wait.
     /// - Throws: `CancellationError` when the calling task is cancelled first.
     public func sleep(for delay: Duration) async throws {
-        try await Pause.sleep(for: delay)
+        try await scheduler.current.sleep(for: delay)
     }
 
     /// Adds a line to the story of the simulation.

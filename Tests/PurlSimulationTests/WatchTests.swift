@@ -57,6 +57,219 @@ import Testing
                 == ["task 1: didComplete is called within didReceive data"])
     }
 
+    @Test func aCancelledTaskNeedNotReceiveItsFile() {
+        let file = TransferTrace.DelegateCall(number: 1, method: .didFinishDownloading)
+        let queued = TransferTrace.DelegateCall(number: 2, method: .didComplete)
+        func completion(_ arguments: TransferTrace.Arguments) -> [Kind] {
+            let call = TransferTrace.DelegateCall(number: 2, method: .didComplete, arguments: arguments)
+            return [.queued(file), .queued(queued), .began(call), .ended(queued)]
+        }
+        #expect(brokenRules(completion(.failure(code: "URLError.cancelled", sentence: "cancelled"))).isEmpty)
+        #expect(
+            brokenRules(completion(.success(bytes: nil)))
+                == ["task 1: didComplete is called before didFinishDownloading"])
+    }
+
+    // MARK: Memory
+
+    private static let response = Kind.responseHead(
+        TransferTrace.ResponseHead(status: 200, reason: "", fields: [], byteCount: 20))
+
+    private static func piece(_ count: Int) -> Kind { .bodyReceived(TransferTrace.Piece(count: count)) }
+
+    /// What a task with a limit of 1 MiB is seen to do.
+    private func excesses(_ kinds: [Kind]) -> [String] {
+        var watch = Watch()
+        watch.setBufferLimit(1 << 20, of: 1)
+        for kind in [Self.head("http://first.example/", ""), Self.response] + kinds { watch.see(kind, of: 1) }
+        return watch.takeBroken()
+    }
+
+    @Test func aBodyThatPilesUpBehindItsDelegateBreaksARule() {
+        let call = TransferTrace.DelegateCall(number: 1, method: .didReceiveData)
+        let begun = TransferTrace.DelegateCall(number: 1, method: .didReceiveData, arguments: .bytes(1 << 20))
+        let pieces = [Kind](repeating: Self.piece(1 << 18), count: 6)
+        #expect(excesses([.queued(call)] + pieces) == ["task 1: 1572864 bytes wait for its delegate, and 1048576 may"])
+        // While the call runs it has the bytes.
+        #expect(excesses([.queued(call)] + pieces.prefix(4) + [.began(begun)] + pieces.prefix(2)).count == 1)
+        let taken: [Kind] = [.queued(call)] + pieces.prefix(4) + [.began(begun), .ended(call)] + pieces.prefix(4)
+        #expect(excesses(taken).isEmpty)
+    }
+
+    @Test func aBodyThatPilesUpBeforeItsFileBreaksARule() {
+        let pieces = [Kind](repeating: Self.piece(1 << 18), count: 6)
+        #expect(
+            excesses([.storing(offset: 0)] + pieces) == ["task 1: 1572864 bytes wait for its file, and 1048576 may"])
+        #expect(excesses([.storing(offset: 0)] + pieces.prefix(4) + [.written(1 << 20)] + pieces.prefix(4)).isEmpty)
+        // What the file has already is not written.
+        #expect(excesses([.storing(offset: 1 << 20)] + pieces).isEmpty)
+    }
+
+    @Test func aBodyThatAHandlerCollectsMayBeOfAnySize() {
+        #expect(excesses([Kind](repeating: Self.piece(1 << 18), count: 60)).isEmpty)
+    }
+
+    // MARK: Content
+
+    private static let versions = [GeneratedContent(size: 9_000, seed: 1), GeneratedContent(size: 9_000, seed: 2)]
+
+    /// What is broken when a task has received pieces of content after a response.
+    private func brokenRules(_ head: TransferTrace.ResponseHead, delivering pieces: [Data]) -> [String] {
+        var watch = Watch()
+        watch.see(Self.head("http://first.example/film", ""), of: 1)
+        watch.see(.responseHead(head), of: 1)
+        for piece in pieces { watch.checkDelivery(piece, of: 1) { _ in Self.versions } }
+        return watch.takeBroken()
+    }
+
+    private static func ok(_ fields: [TransferTrace.Field] = []) -> TransferTrace.ResponseHead {
+        TransferTrace.ResponseHead(status: 200, reason: "", fields: fields, byteCount: 20)
+    }
+
+    @Test func aDeliveredBodyOfTwoVersionsBreaksARule() {
+        let (first, second) = (Self.versions[0], Self.versions[1])
+        #expect(brokenRules(Self.ok(), delivering: [first.bytes(0..<4_000), first.bytes(4_000..<9_000)]).isEmpty)
+        #expect(brokenRules(Self.ok(), delivering: [second.data]).isEmpty)
+        let mixed = brokenRules(Self.ok(), delivering: [first.bytes(0..<4_000), second.bytes(4_000..<9_000)])
+        #expect(mixed == ["task 1: what it delivers is of none of the versions of http://first.example/film"])
+        #expect(brokenRules(Self.ok(), delivering: [first.bytes(100..<200)]).count == 1)
+    }
+
+    @Test func theRangeOfA206SaysWhereItsBodyBelongs() {
+        let head = TransferTrace.ResponseHead(
+            status: 206, reason: "", fields: [TransferTrace.Field("Content-Range", "bytes 500-8999/9000")],
+            byteCount: 20)
+        #expect(brokenRules(head, delivering: [Self.versions[1].bytes(500..<9_000)]).isEmpty)
+        #expect(brokenRules(head, delivering: [Self.versions[1].bytes(0..<8_500)]).count == 1)
+    }
+
+    @Test func codedContentIsNotComparedWithTheResource() {
+        let coded = Self.ok([TransferTrace.Field("Content-Encoding", "gzip")])
+        #expect(brokenRules(coded, delivering: [Data("anything".utf8)]).isEmpty)
+    }
+
+    /// A handler receives again what a delegate of the task has received before.
+    @Test func aHandlerReceivesAllOfTheBody() {
+        var watch = Watch()
+        watch.see(Self.head("http://first.example/film", ""), of: 1)
+        watch.see(.responseHead(Self.ok()), of: 1)
+        let call = TransferTrace.DelegateCall(number: 1, method: .completionHandler)
+        watch.checkDelivery(Self.versions[0].data, of: 1) { _ in Self.versions }
+        watch.see(.queued(call), of: 1)
+        watch.see(.began(call), of: 1)
+        watch.checkDelivery(Self.versions[0].data, of: 1) { _ in Self.versions }
+        #expect(watch.takeBroken().isEmpty)
+    }
+
+    @Test func aCompleteFileOfTwoVersionsBreaksARule() {
+        var watch = Watch()
+        watch.see(Self.head("http://first.example/film", ""), of: 1)
+        let (first, second) = (Self.versions[0], Self.versions[1])
+        watch.check(second.data, of: 1) { _ in Self.versions }
+        #expect(watch.takeBroken().isEmpty)
+        watch.check(first.bytes(0..<5_000) + second.bytes(5_000..<9_000), of: 1) { _ in Self.versions }
+        #expect(
+            watch.takeBroken()
+                == ["task 1: its file of 9000 bytes is none of the versions of http://first.example/film"])
+        watch.check(first.bytes(0..<5_000), of: 1) { _ in nil }
+        #expect(watch.takeBroken().isEmpty)
+    }
+
+    /// The rules reach what a program does: here a server lies in a way that no reply announces.
+    @Test func whatAProgramReceivesIsWatched() throws {
+        let failure = #expect(throws: SimulationFailure.self) {
+            try Simulation(1).run { world in
+                let server = world.server("mirror.example")
+                let lie = Reply.generated(Self.versions[0]).replacingField("Content-Range", "bytes 200-299/9000")
+                var request = URLRequest(url: server.route("/film", lie))
+                request.setValue("bytes=100-199", forHTTPHeaderField: "Range")
+                _ = try await URLSession.shared.data(for: request)
+            }
+        }
+        guard case .broken(let rules)? = failure?.reason else {
+            Issue.record("not broken: \(String(describing: failure?.reason))")
+            return
+        }
+        #expect(rules.first?.contains("what it delivers is of none of the versions") == true)
+    }
+
+    // MARK: The end
+
+    /// Runs a program that loads a page, and then does something else.
+    private static func failure(
+        _ change: @escaping @Sendable (World) async throws -> Void
+    ) -> SimulationFailure.Reason? {
+        do {
+            try Simulation(1).run { world in
+                let url = world.server("mirror.example").route("/page", .text("page"))
+                _ = try await URLSession.shared.data(from: url)
+                try await change(world)
+            }
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    @Test func aTimerThatIsLeftBreaksARule() {
+        let left = Self.failure { _ in
+            await Self.setTimer(after: .seconds(86_400))
+        }
+        guard case .broken(let rules)? = left else {
+            Issue.record("not broken: \(String(describing: left))")
+            return
+        }
+        #expect(rules == ["program: a timer is set at the end"])
+        // One that is over by then, or the program's own, does not.
+        #expect(Self.failure { _ in await Self.setTimer(after: .seconds(60)) } == nil)
+        #expect(
+            Self.failure { world in _ = Task { try await world.sleep(for: .seconds(86_400)) } } == nil)
+    }
+
+    @Test func aSocketThatIsLeftBreaksARule() {
+        let left = Self.failure { world in await Self.openSocket(in: world) }
+        guard case .broken(let rules)? = left else {
+            Issue.record("not broken: \(String(describing: left))")
+            return
+        }
+        #expect(rules.count == 1)
+        #expect(rules.first?.hasPrefix("program: connection ") == true)
+        #expect(rules.first?.hasSuffix(" is open at the end") == true)
+    }
+
+    @Test func aFileHasOneWriterAtATime() throws {
+        func write(inTurn: Bool) -> SimulationFailure.Reason? {
+            do {
+                try Simulation(1).run { world in
+                    let laptop = world.computer("laptop")
+                    let path = laptop.home.appendingPathComponent("film").path
+                    for program in ["first", "second"] {
+                        let run: @Sendable () async throws -> Void = {
+                            try await laptop.run(program) {
+                                let file = try SystemFiles().open(path, .existingOrNew)
+                                try [UInt8](repeating: 1, count: 9).withUnsafeBytes { try file.write($0, at: 0) }
+                                try await world.sleep(for: .seconds(5))
+                            }
+                        }
+                        if inTurn { try await run() } else { _ = Task { try await run() } }
+                    }
+                    try await world.sleep(for: .seconds(20))
+                }
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+        #expect(write(inTurn: true) == nil)
+        guard case .broken(let rules)? = write(inTurn: false) else {
+            Issue.record("two programs write to one file")
+            return
+        }
+        let (first, second) = ("laptop/first", "laptop/second")
+        let possible = [(first, second), (second, first)].map { "\($0): writes to a file to which \($1) is writing" }
+        #expect(rules.count == 1 && possible.contains(rules[0]))
+    }
+
     private static func head(_ url: String, _ credentials: String) -> Kind {
         .requestHead(
             TransferTrace.RequestHead(
@@ -111,12 +324,29 @@ import Testing
             let session = URLSession(configuration: configuration)
             for _ in 0..<1_500 { _ = try await session.data(from: url) }
             witness.note(
-                isQuiet: world.program.leftovers.isEmpty, dropped: configuration.trace?.recording.droppedEvents)
+                isQuiet: world.program.isQuiet, dropped: configuration.trace?.recording.droppedEvents)
             session.finishTasksAndInvalidate()
         }
         #expect(report.steps > 900)
         #expect(witness.isQuiet)
         #expect(witness.dropped > 0)
+    }
+
+    private static func setTimer(after delay: Duration) async {
+        await Task { @NetworkActor in _ = EventLoop.shared.schedule(after: delay) {} }.value
+    }
+
+    /// Opens a connection of the program's, which no session knows.
+    private static func openSocket(in world: World) async {
+        await withCheckedContinuation { continuation in
+            world.scheduler.within(world.program) {
+                world.scheduler.asNetworkThread {
+                    let network = world.program.network
+                    guard let address = network.address(ofHost: "mirror.example", port: 80) else { return }
+                    _ = network.connect(world.program, to: address) { _ in continuation.resume() }
+                }
+            }
+        }
     }
 
     private final class Witness: @unchecked Sendable {

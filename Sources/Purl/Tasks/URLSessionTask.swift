@@ -360,6 +360,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
                 TaskTrace(trace, task: taskIdentifier, clock: session?.settings.clock ?? .system)
             }
             trace?.made(originalRequest)
+            if let limits = session?.settings.limits {
+                newValue?.show(.bufferLimit(limits.bufferedBytesPerTask), of: taskIdentifier)
+            }
             values.withLock { $0.trace = trace }
         }
     }

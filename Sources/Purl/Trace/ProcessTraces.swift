@@ -1,3 +1,4 @@
+import Foundation
 internal import PurlIO
 import Synchronization
 
@@ -5,9 +6,18 @@ import Synchronization
 package final class ProcessTraces: Sendable {
     private static let ofProcess = ProcessLocal { ProcessTraces() }
 
-    /// Sees every event as it is recorded, those that have no room in the trace included, with the trace's number and the
-    /// task's, and secrets as they are.
-    package typealias Watcher = @Sendable (_ trace: Int, _ task: Int?, _ kind: TransferTrace.Kind) -> Void
+    /// What a simulation sees of a task.
+    package enum Sight {
+        /// An event, as it is recorded: also one that has no room in the trace, and with secrets as they are.
+        case event(TransferTrace.Kind)
+        /// How many bytes of a body may wait for their consumer.
+        case bufferLimit(Int)
+        /// Content of a response that the delegate, a handler or a caller of an `async` method is about to receive.
+        case delivery(Data)
+    }
+
+    /// Sees what happens to tasks, with the number of the trace and the task's identifier.
+    package typealias Watcher = @Sendable (_ trace: Int, _ task: Int?, _ sight: Sight) -> Void
 
     private struct State {
         var traces: [TransferTrace] = []
@@ -23,8 +33,8 @@ package final class ProcessTraces: Sendable {
         guard Simulated.machine != nil else { return nil }
         return ofProcess.current.state.withLock { state in
             let number = state.traces.count
-            var watcher: (@Sendable (Int?, TransferTrace.Kind) -> Void)?
-            if let watch = state.watcher { watcher = { task, kind in watch(number, task, kind) } }
+            var watcher: (@Sendable (Int?, Sight) -> Void)?
+            if let watch = state.watcher { watcher = { task, sight in watch(number, task, sight) } }
             let trace = TransferTrace(options: TransferTrace.Options(), watcher: watcher)
             state.traces.append(trace)
             return trace

@@ -73,6 +73,11 @@ final class TaskTrace: DialWatcher, Sendable {
         NetworkActor.isCurrent ? record(object) : recordProgram(.object, with: object)
     }
 
+    /// The program is about to receive content of the response.
+    func delivers(_ content: Data) {
+        trace.show(.delivery(content), of: task)
+    }
+
     /// The program has called one of the task's methods.
     func call(_ call: TransferTrace.TaskCall) {
         recordProgram(.call(call))

@@ -71,7 +71,7 @@ public final class TransferTrace: Sendable {
     /// The recording options.
     public let options: Options
     private let state: Mutex<TraceRecorder>
-    private let watcher: (@Sendable (_ task: Int?, _ kind: Kind) -> Void)?
+    private let watcher: (@Sendable (_ task: Int?, _ sight: ProcessTraces.Sight) -> Void)?
     private let calls = Atomic(0)
     private let exchanges = Atomic(0)
 
@@ -82,8 +82,8 @@ public final class TransferTrace: Sendable {
         self.init(options: options, watcher: nil)
     }
 
-    /// - Parameter watcher: Sees every event as it is recorded, those that have no room included.
-    init(options: Options, watcher: (@Sendable (_ task: Int?, _ kind: Kind) -> Void)?) {
+    /// - Parameter watcher: Sees every event as it is recorded, those that have no room included, and what no event has.
+    init(options: Options, watcher: (@Sendable (_ task: Int?, _ sight: ProcessTraces.Sight) -> Void)?) {
         self.options = options
         self.watcher = watcher
         state = Mutex(TraceRecorder(options))
@@ -132,7 +132,7 @@ public final class TransferTrace: Sendable {
     func add(_ entry: @autoclosure () -> TraceEntry, call: DelegateCallBoundary = .irrelevant) {
         if let watcher {
             let seen = entry()
-            watcher(seen.task, seen.kind(keepingSecrets: true))
+            watcher(seen.task, .event(seen.kind(keepingSecrets: true)))
         }
         state.withLock { state in
             switch call {
@@ -143,6 +143,11 @@ public final class TransferTrace: Sendable {
             }
             state.add(entry())
         }
+    }
+
+    /// Shows a simulation what no event has.
+    func show(_ sight: @autoclosure () -> ProcessTraces.Sight, of task: Int) {
+        if let watcher { watcher(task, sight()) }
     }
 
     /// Remarks have the times of this clock from now on.

@@ -265,9 +265,10 @@ final class DelegateCalls: TrustDelegates {
     /// - Parameter drained: There is room again after the mailbox was full.
     func deliverData(from mailbox: ByteMailbox, drained: @escaping @Sendable @NetworkActor () -> Void) {
         let traced = trace?.queue(.didReceiveData)
-        session.queue.enqueue { [task, session] in
+        session.queue.enqueue { [task, session, trace] in
             guard let data = mailbox.takeAndSleep() else { return }
             traced?.begin(.bytes(data.count))
+            trace?.delivers(data)
             if let dataTask = task as? URLSessionDataTask {
                 task.dataDelegate?.urlSession(session, dataTask: dataTask, didReceive: data)
             }

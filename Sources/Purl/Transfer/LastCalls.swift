@@ -178,6 +178,7 @@ struct LastCalls: Sendable {
             stream.close(final)
         case .data(let handler, _):
             traced?.begin(.result(final, bytes: final == nil ? content.count : nil))
+            if final == nil { trace?.delivers(content) }
             handler(final == nil ? content : nil, task.response, final)
         case .file(let handler, let delivery):
             traced?.begin(.result(final, bytes: nil))

@@ -49,6 +49,8 @@ final class Disk: @unchecked Sendable {
     /// Which start of the computer this is.
     private(set) var boot = 1
     private var changes: [Change] = []
+    /// The process that has written to a file last, by the file's number.
+    private var writers: [UInt64: SimulatedProcess] = [:]
     private var random: SeededRandom
 
     init(_ random: SeededRandom) {
@@ -109,6 +111,13 @@ final class Disk: @unchecked Sendable {
         return (try? RegularFile(path, .reading)).flatMap { try? $0.read(Int(status.length), at: 0) }
     }
 
+    /// A process writes to a file. Returns another one that has done so and has it open still: it would have to be locked.
+    func otherWriter(of file: UInt64, than process: SimulatedProcess) -> SimulatedProcess? {
+        let other = writers[file]
+        writers[file] = process
+        return other !== process && other?.hasOpen(file) == true ? other : nil
+    }
+
     // MARK: Synchronisation
 
     func synchronize(_ file: RegularFile) {
@@ -154,7 +163,7 @@ final class Disk: @unchecked Sendable {
 
     /// Nothing can be taken back any more.
     func forget() {
-        changes = []
+        (changes, writers) = ([], [:])
     }
 
     /// Which changes of names are lost: the newest of each group that has names in common.

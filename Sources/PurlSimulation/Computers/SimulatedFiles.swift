@@ -1,4 +1,5 @@
 import Foundation
+internal import Purl
 import PurlIO
 
 /// The files of a simulated process: real ones, whose changes the disk records. Every change is a step before which the process
@@ -77,6 +78,9 @@ final class SimulatedFile: OpenFile, @unchecked Sendable {
         process.opens(self)
     }
 
+    /// By which the disk knows the file, whatever its name is.
+    private(set) lazy var number = try? openFile?.status().identity.number
+
     private func file() throws(SystemError) -> RegularFile {
         guard let openFile else { throw SystemError(code: EBADF, operation: "write") }
         return openFile
@@ -125,7 +129,7 @@ final class SimulatedFile: OpenFile, @unchecked Sendable {
             throw error
         }
         try write(bytes.count, of: bytes, at: offset)
-        process.hasWritten(self)
+        process.hasWritten(self, number: number)
     }
 
     private func write(_ count: Int, of bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
@@ -144,9 +148,11 @@ final class SimulatedFile: OpenFile, @unchecked Sendable {
     func truncate(to length: Int64) throws(SystemError) {
         try process.checkChange("ftruncate", isEdge: true)
         let file = try file()
+        let isFilled = content.map { RangeJournal.isBehind(length, in: $0) } ?? false
         disk.willTruncate(file, to: length)
         try file.truncate(to: length)
         touch()
+        if isFilled { process.hasJoined(self) }
     }
 
     func synchronize() throws(SystemError) {

@@ -89,6 +89,8 @@ final class SimulatedProcess: @unchecked Sendable {
     private(set) var isDying = false
     /// Whether the moment of its surprise has come.
     private(set) var wasSurprised = false
+    /// How many calls of ``World/sleep(for:)`` wait: their timers are the program's.
+    private var sleepers = 0
     /// When the next timer is due; `nil` without one.
     private(set) var nextDeadline: Int64?
 
@@ -204,8 +206,16 @@ final class SimulatedProcess: @unchecked Sendable {
         locked.remove(ObjectIdentifier(file))
     }
 
-    func hasWritten(_ file: SimulatedFile) {
+    /// - Parameter number: By which the disk knows the file.
+    func hasWritten(_ file: SimulatedFile, number: UInt64?) {
         lastWritten = file
+        guard let number, let other = computer.disk.otherWriter(of: number, than: self) else { return }
+        scheduler.fail(.broken(["\(name): writes to a file to which \(other.name) is writing"]))
+    }
+
+    /// Whether the process has a file open.
+    func hasOpen(_ file: UInt64) -> Bool {
+        isAlive && opened.values.contains { $0.file?.number == file }
     }
 
     /// A change of the disk. Throws from the moment on at which the process is killed, before the change is made.
@@ -364,37 +374,62 @@ final class SimulatedProcess: @unchecked Sendable {
 
     /// Watches what its sessions do.
     private func beginWatching() {
-        ProcessTraces.watch { [weak self] trace, task, kind in
-            guard let self, let task else { return }
-            see(kind, of: task, in: trace)
+        ProcessTraces.watch { [weak self] trace, task, sight in
+            guard let self, let task, isAlive, !isDying else { return }
+            watch(trace) { see(sight, of: task, &$0) }
         }
     }
 
-    private func see(_ kind: TransferTrace.Kind, of task: Int, in trace: Int) {
-        guard isAlive, !isDying else { return }
+    /// Changes a trace's watch, and fails the simulation where a rule is broken.
+    private func watch(_ trace: Int, _ change: (inout Watch) -> Void) {
         var watch = watches.removeValue(forKey: trace) ?? Watch()
-        watch.see(kind, of: task)
-        switch kind {
-        case .file(.write): watch.setFile(lastWritten, of: task)
-        case .file(.complete): watch.checkContent(of: task) { network.contents(at: $0) }
-        default: break
-        }
+        change(&watch)
         let broken = watch.takeBroken()
         watches[trace] = watch
         if !broken.isEmpty { scheduler.fail(.broken(broken.map { "\(name): \($0)" })) }
     }
 
+    private func see(_ sight: ProcessTraces.Sight, of task: Int, _ watch: inout Watch) {
+        switch sight {
+        case .event(let kind):
+            watch.see(kind, of: task)
+            switch kind {
+            case .file(.write): watch.setFile(lastWritten, of: task)
+            case .file(.complete): watch.checkContent(of: task) { network.contents(at: $0) }
+            default: break
+            }
+        case .bufferLimit(let bytes): watch.setBufferLimit(bytes, of: task)
+        case .delivery(let content): watch.checkDelivery(content, of: task) { network.contents(at: $0) }
+        }
+    }
+
+    /// A file that several connections have filled has become a complete one.
+    func hasJoined(_ file: SimulatedFile) {
+        guard isAlive, !isDying else { return }
+        for trace in watches.keys.sorted() {
+            watch(trace) { $0.checkContent(ofJoined: file) { network.contents(at: $0) } }
+        }
+    }
+
+    /// Waits on the simulated clock.
+    func sleep(for delay: Duration) async throws {
+        sleepers += 1
+        defer { sleepers -= 1 }
+        try await Pause.sleep(for: delay)
+    }
+
     /// Whether every task that was made and resumed has completed.
-    private var isQuiet: Bool { watches.values.allSatisfy(\.isQuiet) }
+    var isQuiet: Bool { watches.values.allSatisfy(\.isQuiet) }
 
     /// What the process has left though its tasks are over, in words.
     var leftovers: [String] {
-        guard isAlive, isQuiet else { return [] }
-        var left: [String] = []
-        for (identifier, file) in opened where file.file != nil {
-            left.append(locked.contains(identifier) ? "a locked file is open" : "a file is open")
+        // A server, which has no tasks, does not learn of a connection that has become half open.
+        guard isAlive, isQuiet, !watches.isEmpty else { return [] }
+        let files = opened.filter { $0.value.file != nil }.keys.map { file in
+            locked.contains(file) ? "a locked file is open" : "a file is open"
         }
-        return left
+        let sockets = scheduler.asNetworkThread { connections.map { "\($0.words) is open" } }
+        return files.sorted() + sockets + (nextDeadline == nil || sleepers > 0 ? [] : ["a timer is set"])
     }
 
     /// What the process waits for, in words: its unfinished tasks and open connections.

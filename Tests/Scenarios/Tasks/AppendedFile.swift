@@ -11,7 +11,8 @@ extension Scenario {
     ) async throws {
         let keeper = Keeper()
         let session = URLSession(configuration: .ephemeral, delegate: keeper, delegateQueue: nil)
-        for _ in 0..<200 {
+        // Another program may have the file locked while its connection is silent, each time for a minute.
+        for _ in 0..<2_000 {
             let task = session.dataTask(with: url, writingTo: FileHandleSink(fileAt: file))
             task.resume()
             let seen = await keeper.completion(of: task)
@@ -22,8 +23,10 @@ extension Scenario {
                 session.finishTasksAndInvalidate()
                 return await keeper.invalidation()
             }
-            // A task that has ended knows its last bytes by their digest, if its record could be written.
-            if let dice, world.chaos.isDisjoint(with: .disk), dice.oneIn(2), var data = try? Data(contentsOf: file),
+            // A task that has ended knows its last bytes by their digest, if it has read them at all, which takes a response, and
+            // its record could be written.
+            if let dice, task.response != nil, world.chaos.isDisjoint(with: .disk), dice.oneIn(2),
+                var data = try? Data(contentsOf: file),
                 !data.isEmpty
             {
                 let place = data.count - dice.number(1...min(data.count, 1_000))
@@ -33,7 +36,7 @@ extension Scenario {
             }
             try await world.sleep(for: pause)
         }
-        throw Unmet("two hundred attempts, and no file")
+        throw Unmet("two thousand attempts, and no file")
     }
 
     /// A data task that appends to a file, over kills and losses of power.
