@@ -66,8 +66,18 @@ extension World {
 ///
 /// Used on the thread of its simulation alone.
 final class Faults: @unchecked Sendable {
+    /// Where a fault happens.
+    enum Cause {
+        /// In a server.
+        case server
+        /// In the network, in a computer or on its disk.
+        case world
+    }
+
     /// What has happened: numbers count the faults that are left out, too.
     private(set) var happened: [Int] = []
+    /// Whether every one of them was a server's, and none the network's or a computer's.
+    private(set) var areServersAlone = true
 
     private let log: Log
     private let leftOut: Set<Int>
@@ -105,14 +115,15 @@ final class Faults: @unchecked Sendable {
         guard remaining > 0, let chances = chances[kind.rawValue] else { return false }
         guard random.oneIn(isEdge ? max(2, chances / 4) : chances) else { return false }
         remaining -= 1
-        return happens(process, words)
+        return happens(process, words, by: kind == .restarts ? .server : .world)
     }
 
     /// Counts a fault whose moment has come by another draw. False where it is left out.
-    func happens(_ process: SimulatedProcess, _ words: String) -> Bool {
+    func happens(_ process: SimulatedProcess, _ words: String, by cause: Cause = .world) -> Bool {
         number += 1
         guard !leftOut.contains(number) else { return false }
         happened.append(number)
+        if cause == .world { areServersAlone = false }
         log.add(process, "fault \(number): \(words)")
         return true
     }

@@ -14,6 +14,10 @@ extension Simulation {
         public let transfers: [String]
         /// The numbers of the faults that have happened.
         public let faults: [Int]
+        /// A script with which `purl serve` shows a failure to a real client, and which `PurlTesting` can load: what the server
+        /// replied to each request. `nil` where nothing has failed, where the network, a disk or a kill had a part in it,
+        /// where programs have asked several servers, and where scripts have no words for a reply.
+        public let serverScript: String?
         /// What happened between computers, servers and disks, for the picture.
         private let entries: [Log.Entry]
         /// A number that follows from every choice of the scheduler: simulations with different ones went differently.
@@ -32,9 +36,12 @@ extension Simulation {
 
         init() {
             (steps, duration, lines, transfers, faults, digest, entries) = (0, .zero, [], [], [], 0, [])
+            serverScript = nil
         }
 
-        init(of world: World, digest: UInt64) {
+        /// - Parameter failure: Why the simulation has failed; `nil` where it has not.
+        init(of world: World, digest: UInt64, _ failure: SimulationFailure.Reason?) {
+            serverScript = failure.flatMap { world.serverScript(of: $0) }
             let scheduler = world.scheduler
             steps = scheduler.steps
             duration = scheduler.elapsed

@@ -126,6 +126,10 @@ public final class Server: Sendable {
 
     var listens: Bool { isListening }
 
+    /// A script with which `purl serve` replies as this server has; `nil` without requests, or where scripts have no words for
+    /// what it has replied.
+    func script(title: String) -> String? { server.script(title: title) }
+
     @NetworkActor func accept(_ socket: SimulatedSocket) {
         guard isListening else { return socket.reset() }
         server.accept(isSecure ? FakeServerTransport(over: socket) : socket)

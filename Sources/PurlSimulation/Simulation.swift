@@ -91,10 +91,11 @@ public struct Simulation: Sendable {
             outcome.begin(world)
             if let start { scheduler.within(world.program) { scheduler.enqueue(start) } }
             scheduler.run { outcome.isFinished }
-            outcome.end(Report(of: world, digest: scheduler.digest))
-            if scheduler.failure == nil, outcome.failure == nil {
+            let failure = scheduler.failure ?? outcome.failure
+            outcome.end(Report(of: world, digest: scheduler.digest, failure))
+            if failure == nil {
                 scheduler.settle()
-                if scheduler.failure != nil { outcome.end(Report(of: world, digest: scheduler.digest)) }
+                if let failure = scheduler.failure { outcome.end(Report(of: world, digest: scheduler.digest, failure)) }
             }
             scheduler.end()
             world.remove()

@@ -43,13 +43,16 @@ public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
     /// The numbers of the faults that have led to it.
     public var faults: [Int] { report.faults }
 
-    /// The seed, the reason and the story.
+    /// The seed, the reason, a script for `purl serve` where there is one, and the story.
     public var description: String {
+        let script = report.serverScript.map {
+            "To show it to a real client, serve this script with purl serve:\n\($0)"
+        }
         let omission = leftOutFaults.isEmpty ? "" : ", without the faults \(leftOutFaults)"
         return """
             Seed \(seed), step \(report.steps), after \(report.duration): \(reason)
             Replay it with SEED=\(seed) in the environment\(omission).
-            \(report.story)
+            \(script ?? "")\(report.story)
             """
     }
 }

@@ -87,6 +87,7 @@ public final class World: Sendable {
         } catch {
             preconditionFailure("a server in memory always starts: \(error)")
         }
+        loopback.keepReplies()
         let (log, scheduler) = (log, scheduler)
         loopback.observe { event in
             if Scheduler.ofThread === scheduler { log.add(process, "\(event)") }
@@ -132,6 +133,17 @@ public final class World: Sendable {
     }
 
     // MARK: The end
+
+    /// A script of a server that shows a failure to any client, where the faults that have led to it are those of one server;
+    /// `nil` elsewhere.
+    ///
+    /// - Parameter reason: Why the simulation has failed.
+    func serverScript(of reason: SimulationFailure.Reason) -> String? {
+        let asked = servers.filter { !$0.requests.isEmpty }
+        guard faults.areServersAlone, asked.count == 1, let server = asked.first else { return nil }
+        let words = reason.description.split(whereSeparator: \.isNewline).joined(separator: " ")
+        return server.script(title: "Seed \(seed) at \(server.host): \(words)")
+    }
 
     /// Forgets servers and computers, and removes what they have left on the real machine.
     func remove() {

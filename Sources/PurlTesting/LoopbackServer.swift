@@ -226,6 +226,19 @@ public final class LoopbackServer: Sendable {
         recorder.observe(observer)
     }
 
+    /// Keeps from now on what is replied, for ``script(title:)``.
+    package func keepReplies() {
+        routes.keepReplies()
+    }
+
+    /// A ``ServerScript`` with which `purl serve` replies to the same requests in the same way; `nil` without requests, or where
+    /// scripts have no words for a reply.
+    ///
+    /// - Parameter title: What it is about, on one line.
+    package func script(title: String) -> String? {
+        ScriptWriter.script(title, requests, routes.given)
+    }
+
     /// The path of the Unix-domain socket, when the server listens on one.
     public var unixSocketPath: String? {
         switch transport {

@@ -258,7 +258,9 @@ final class Connection {
     private func finishHandler(of number: Int, _ result: Result<ResolvedReply, any Error>, depth: Int) {
         guard case .preparing = phase, let pending, pending.received.number == number else { return }
         switch result {
-        case .success(let reply): send(reply, to: pending, depth: depth)
+        case .success(let reply):
+            context.routes.setReply(reply, to: number)
+            send(reply, to: pending, depth: depth)
         case .failure(let error): write(Response(failure: 500, "The handler failed: \(error)", to: pending))
         }
         updateInterest()

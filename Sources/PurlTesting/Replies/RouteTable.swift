@@ -29,6 +29,8 @@ final class RouteTable: Sendable {
         var routes: [Key: Route] = [:]
         var fallback: Route?
         var stream: StreamScript?
+        /// The replies so far, by the numbers of their requests; `nil` where they are not kept.
+        var given: [Int: ResolvedReply]?
     }
 
     private let state = Mutex(State())
@@ -64,10 +66,31 @@ final class RouteTable: Sendable {
     /// The reply to a request. Counts a response.
     func nextReply(to request: ReceivedRequest) -> ResolvedReply {
         state.withLock { state in
-            for key in [Key(path: request.path, method: request.method), Key(path: request.path, method: nil)] {
-                if let reply = state.routes[key]?.next(to: request) { return reply }
-            }
-            return state.fallback?.next(to: request) ?? Reply.status(404).resolved(at: 0)
+            let reply = Self.nextReply(to: request, &state)
+            state.given?[request.number] = reply
+            return reply
         }
     }
+
+    private static func nextReply(to request: ReceivedRequest, _ state: inout State) -> ResolvedReply {
+        for key in [Key(path: request.path, method: request.method), Key(path: request.path, method: nil)] {
+            if let reply = state.routes[key]?.next(to: request) { return reply }
+        }
+        return state.fallback?.next(to: request) ?? Reply.status(404).resolved(at: 0)
+    }
+
+    // MARK: What was replied
+
+    /// Keeps replies from now on.
+    func keepReplies() {
+        state.withLock { $0.given = [:] }
+    }
+
+    /// A handler has returned the reply to the request of this number.
+    func setReply(_ reply: ResolvedReply, to number: Int) {
+        state.withLock { $0.given?[number] = reply }
+    }
+
+    /// The replies that were kept, by the numbers of their requests.
+    var given: [Int: ResolvedReply] { state.withLock { $0.given ?? [:] } }
 }
