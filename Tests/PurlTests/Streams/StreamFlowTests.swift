@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 import Testing
 
@@ -69,30 +70,52 @@ struct StreamFlowTests {
         #expect(stream?.bytes == expected.prefix(64 << 20))
     }
 
-    @Test("limits.bytesReceivedPerSecond limits streams")
-    func receiveLimit() async throws {
-        let clock = ContinuousClock()
-        let stage = try await StreamStage(.listening.send(GeneratedContent(size: 300_000)).finish()) {
-            $0.limits.bytesReceivedPerSecond = 400_000
+    /// Opens a stream in a simulation, where the seconds take no time, to a server that follows a script after a request's head.
+    private static func converse(
+        _ script: StreamScript, _ configure: @escaping @Sendable (URLSessionConfiguration) -> Void,
+        _ body: @escaping @Sendable (World, Server, URLSessionStreamTask) async throws -> Void
+    ) throws {
+        try Simulation(1).run { world in
+            let server = world.server("echo.example")
+            server.route("/raw", .stream(script, after: ""))
+            let configuration = URLSessionConfiguration.ephemeral
+            configure(configuration)
+            let session = URLSession(configuration: configuration)
+            let task = session.streamTask(withHostName: "echo.example", port: 80)
+            task.resume()
+            let head = "GET /raw HTTP/1.1\r\nHost: echo.example\r\nConnection: upgrade\r\nUpgrade: raw\r\n\r\n"
+            try await task.write(Data(head.utf8), timeout: 0)
+            try await body(world, server, task)
+            session.invalidateAndCancel()
         }
-        let start = clock.now
-        let task = stage.open()
-        task.closeWrite()
-        #expect(try await task.rest().count == 300_000)
-        // All bytes beyond the full bucket take this time at least.
-        #expect(clock.now - start >= .seconds(0.6))
+    }
+
+    @Test("limits.bytesReceivedPerSecond limits streams")
+    func receiveLimit() throws {
+        try Self.converse(.listening.send(GeneratedContent(size: 300_000)).finish()) {
+            $0.limits.bytesReceivedPerSecond = 400_000
+        } _: { world, _, task in
+            let start = world.elapsed
+            task.closeWrite()
+            let received = try await task.rest()
+            #expect(received.count == 300_000)
+            // All bytes beyond the full bucket take this time at least, and on this network little more.
+            #expect((.seconds(0.6)...Duration.seconds(1.2)).contains(world.elapsed - start))
+        }
     }
 
     @Test("limits.bytesSentPerSecond limits streams")
-    func sendLimit() async throws {
-        let clock = ContinuousClock()
-        let stage = try await StreamStage(.listening) { $0.limits.bytesSentPerSecond = 400_000 }
-        let start = clock.now
-        let task = stage.open()
-        try await task.write(Data(count: 300_000), timeout: 0)
-        #expect(clock.now - start >= .seconds(0.6))
-        task.closeWrite()
-        #expect(await stage.stream { $0.hasEnded }?.byteCount == 300_000)
+    func sendLimit() throws {
+        try Self.converse(.listening) {
+            $0.limits.bytesSentPerSecond = 400_000
+        } _: { world, server, task in
+            let start = world.elapsed
+            try await task.write(Data(count: 300_000), timeout: 0)
+            #expect((.seconds(0.6)...Duration.seconds(1.2)).contains(world.elapsed - start))
+            task.closeWrite()
+            await server.wait { $0.streams.first?.hasEnded == true }
+            #expect(server.record.streams.first?.byteCount == 300_000)
+        }
     }
 
     @Test("A stream task has the metrics of a network load")
