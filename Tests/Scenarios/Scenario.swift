@@ -18,7 +18,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     public static let all: [Scenario] = [
         pausedDownload, relaunchedDownload, interruptedSession, managedDownloads, severalConnections, patientManager,
         resumedUpload, relaunchedUpload, appendedFile, sharedFile, cachedPages, sharedConnections, slowReader,
-        webSocketConversation, streamConversation, invalidatedSession, redirectsAndCredentials,
+        webSocketConversation, streamConversation, invalidatedSession, redirectsAndCredentials, replacedDownload,
     ]
 
     /// The scenario of a name; `nil` where there is none.

@@ -25,6 +25,10 @@ extension Scenario {
             server.route("/\(number)", replies[manner])
         }
         let (early, silent) = (endsEarly, closesSilently)
+        // The server says that it closes the connection, and takes its time: another request on it would be lost.
+        server.route(
+            "/last",
+            .raw("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlast", then: .keepOpen))
         server.route(
             "/order", method: "POST",
             .computed { request in
@@ -65,6 +69,14 @@ extension Scenario {
                 try require(error is URLError || error is CancellationError, "\(error)")
                 try require(mayFail || !world.chaos.isEmpty, "without a fault: \(error)")
             }
+        }
+        for _ in 0..<3 { _ = try? await session.data(from: server.url("/last")) }
+        let closing = server.requests.filter { $0.path == "/last" }.map(\.connection)
+        for connection in closing {
+            let requests = server.requests.filter { $0.connection == connection }
+            try require(
+                requests.last?.path == "/last", "a request is sent on connection \(connection), which is to be closed")
+            try require(requests.count { $0.path == "/last" } == 1, "two requests on connection \(connection)")
         }
         for (order, count) in orders.value.sorted(by: { $0.key < $1.key }) {
             try require(count == 1, "\(order) was taken \(count) times")
