@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/types.h>
 
 int accept4(int listener, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
@@ -46,6 +47,8 @@ static const unsigned long CLINUX_SIOCOUTQ = TIOCOUTQ;
 static const int CLINUX_EAI_NODATA = -5;
 static const int CLINUX_F_SETPIPE_SZ = 1031;
 static const unsigned int CLINUX_RENAME_NOREPLACE = 1;
+// The type of tmpfs, in a header of the kernel's.
+static const long CLINUX_TMPFS_MAGIC = 0x01021994;
 static const unsigned int CLINUX_SPLICE_F_MOVE = 1;
 static const unsigned int CLINUX_SPLICE_F_NONBLOCK = 2;
 

@@ -139,9 +139,30 @@
             CLinux.splice(socket, nil, pipe, nil, count, CLINUX_SPLICE_F_MOVE | CLINUX_SPLICE_F_NONBLOCK)
         }
 
-        /// Reserves room for the first bytes of a file whose length stays (`FALLOC_FL_KEEP_SIZE`). Returns what `fallocate` returns.
+        /// Reserves room for the first bytes of a file whose length stays (`FALLOC_FL_KEEP_SIZE`), where that is done at once.
+        /// Returns what `fallocate` returns.
+        ///
+        /// A file system in memory would write zeros to all of it, which takes longer than the first bytes of a transfer: there
+        /// the room is looked at and not taken.
         static func reserve(_ length: Int64, in file: Int32) -> Int32 {
-            CLinux.fallocate(file, 1, 0, off_t(length))
+            guard let free = freeMemory(for: file) else { return CLinux.fallocate(file, 1, 0, off_t(length)) }
+            if length <= free { return 0 }
+            errno = ENOSPC
+            return -1
+        }
+
+        /// How long a file in memory can become; `nil` for one on a disk.
+        private static func freeMemory(for file: Int32) -> Int64? {
+            var system = statfs()
+            var status = stat()
+            guard fstatfs(file, &system) == 0, Int(truncatingIfNeeded: system.f_type) == CLINUX_TMPFS_MAGIC,
+                fstat(file, &status) == 0
+            else { return nil }
+            // One without a limit says that it has no blocks.
+            if system.f_blocks == 0 { return .max }
+            let free = Int64(clamping: system.f_bavail).multipliedReportingOverflow(by: Int64(system.f_bsize))
+            let (room, isTooMuch) = free.partialValue.addingReportingOverflow(Int64(status.st_blocks) * 512)
+            return free.overflow || isTooMuch ? .max : room
         }
 
         /// Renames a file unless there is something at the new path. Returns what `renameat2` returns.

@@ -11,8 +11,8 @@ struct RegularFileTests {
         private let path: String
         private var names: [String] = []
 
-        init() {
-            var template = Array("/tmp/purl-io-XXXXXX".utf8CString)
+        init(in parent: String = "/tmp") {
+            var template = Array("\(parent)/purl-io-XXXXXX".utf8CString)
             let created = mkdtemp(&template)
             path = created.map { String(cString: $0) } ?? "/nonexistent"
         }
@@ -27,6 +27,24 @@ struct RegularFileTests {
             return path + "/" + name
         }
     }
+
+    #if os(Linux)
+        @Test("Room for a file in memory is looked at and not taken: the system would write zeros to all of it")
+        func roomInMemory() throws {
+            let memory = ScratchFolder(in: "/dev/shm")
+            let file = try RegularFile(memory.path("film"), .existingOrNew)
+            try file.reserve(1 << 30)
+            #expect(try file.status().length == 0)
+            #expect(blocks(of: memory.path("film")) == 0)
+            // Not a byte is asked of a server for what cannot be kept.
+            #expect(throws: SystemError.self) { try file.reserve(.max) }
+        }
+
+        private func blocks(of path: String) -> Int {
+            var status = stat()
+            return stat(path, &status) == 0 ? Int(status.st_blocks) : -1
+        }
+    #endif
 
     private func write(_ text: String, to name: String) throws -> String {
         let path = folder.path(name)
