@@ -21,7 +21,7 @@ final class Download: Sendable {
         /// There are digests to compare with, and the file's is not known yet.
         case needsDigest
         /// The file has another digest than expected.
-        case rejected(keepsBytes: Bool)
+        case rejected
         /// The download has left the phase.
         case stopped
     }
@@ -230,7 +230,7 @@ final class Download: Sendable {
             switch status.verdict(onFinishedFile: sha256) {
             case .accepted: (.accepted, status.apply(.move))
             case .needsDigest: (.needsDigest, [])
-            case .mismatched: (.rejected(keepsBytes: true), [])
+            case .mismatched: (.rejected, [])
             }
         }
     }
@@ -240,22 +240,22 @@ final class Download: Sendable {
     /// - Parameters:
     ///   - isReady: The file is about to be moved: if it is accepted, the phase is `moving`. Digests that callers expect from
     ///     then on no longer prevent the move.
-    ///   - deleteBytes: Called where no digest vouches for the bytes, before the failure is reported: the program may end then.
+    ///   - deleteBytes: Called where no digest vouches for the bytes, before the download has failed: the program may end when it
+    ///     learns of that. Who expects their digest meanwhile comes as after the failure.
     func judgeReceivedFile(_ sha256: String?, isReady: Bool, deleteBytes: () -> Void) -> Judgement {
-        judge { status in
-            switch (status.verdict(onReceivedFile: sha256), sha256) {
+        let isWanted = sha256.map { found in shared.withLock { $0.status.keepsReceivedFile(found) } } ?? true
+        if !isWanted { deleteBytes() }
+        return judge { status in
+            switch (isWanted ? status.verdict(onReceivedFile: sha256) : .mismatched, sha256) {
             case (.accepted, _):
                 return (.accepted, isReady ? status.apply(.move) : [])
             case (.needsDigest, _), (.mismatched, nil):
                 return (.needsDigest, [])
             case (.mismatched, let found?):
-                let keepsBytes = status.item.serverSHA256 == found
-                return (.rejected(keepsBytes: keepsBytes), status.reject(found: found, keepsBytes: keepsBytes))
+                return (.rejected, status.reject(found: found, keepsBytes: isWanted))
             }
         } beforeEvents: { judgement in
-            guard case .rejected(let keepsBytes) = judgement else { return }
-            if !keepsBytes { deleteBytes() }
-            saveItem()
+            if judgement == .rejected { saveItem() }
         }
     }
 

@@ -128,7 +128,6 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     func discard() throws {
         try file.saveRecord(nil)
         paths.files.remove(paths.partial(url).path)
-        report(0)
     }
 
     /// Releases the lock.
