@@ -71,6 +71,20 @@ struct PieceChecksTests {
         #expect(!checks.isPending && !checks.hasNext)
     }
 
+    @Test("Pieces that arrive too fast are not digested for a later attempt, but for this one they are")
+    func backlog() {
+        let pieces = FilePieces(total: 1000, pieceLength: 10)
+        for (checking, digests) in [(PieceChecking.recorded, false), (.delivered, true)] {
+            var checks = PieceChecks(checking, of: pieces)
+            checks.place(0..<320, by: 1, in: RangePlan(total: 1000, present: [0..<320]))
+            #expect(checks.hasNext)
+            checks.place(320..<330, by: 1, in: RangePlan(total: 1000, present: [0..<330]))
+            #expect(checks.hasNext == digests)
+            checks.place(330..<340, by: 1, in: RangePlan(total: 1000, present: [0..<340]))
+            #expect(checks.hasNext == digests)
+        }
+    }
+
     @Test("Whoever has brought a byte of a wrong piece is named, the one before the attempt too")
     func origins() {
         var checks = PieceChecks(.listed(Self.list), of: Self.pieces)

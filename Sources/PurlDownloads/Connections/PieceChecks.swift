@@ -42,7 +42,7 @@ package struct PieceList: Sendable, Equatable {
 package enum PieceChecking: Sendable, Equatable {
     /// To find what has been damaged since an earlier attempt has digested it. Nothing else is digested.
     case found
-    /// For a later attempt, too, which builds on them.
+    /// For a later attempt, too, which builds on them, as long as pieces are digested as fast as they arrive.
     case recorded
     /// The same, and the digests of the complete file are wanted.
     case delivered
@@ -58,11 +58,13 @@ package enum PieceChecking: Sendable, Equatable {
 ///
 /// It is a value without a file or a thread.
 struct PieceChecks: Sendable {
-    let checking: PieceChecking
+    private(set) var checking: PieceChecking
     private let pieces: FilePieces
     /// Of which the ledger has a digest.
     private var known = PieceLine()
     private var new = PieceLine()
+    /// How many pieces of this attempt wait of which nothing is known.
+    private var backlog = 0
     private var current: Current?
     /// Who has brought bytes of pieces that are not complete or not compared, where a list will tell whether they are right.
     private var origins: [Int: Set<RangePlan.Reader>] = [:]
@@ -80,6 +82,9 @@ struct PieceChecks: Sendable {
             }
         }
     }
+
+    /// So many pieces may wait that are digested for a later attempt only.
+    private static let longestBacklog = 32
 
     /// What counts as the origin of bytes that were there before.
     static let earlier: RangePlan.Reader = -1
@@ -144,7 +149,14 @@ struct PieceChecks: Sendable {
     mutating func place(_ range: Range<Int64>, by reader: RangePlan.Reader, in plan: RangePlan) {
         for piece in pieces.touched(by: range) {
             if case .listed = checking { origins[piece, default: []].insert(reader) }
-            if plan.has(pieces.bytes(of: piece)) { addNew(piece..<piece + 1) }
+            guard plan.has(pieces.bytes(of: piece)) else { continue }
+            addNew(piece..<piece + 1)
+            backlog += 1
+        }
+        // A line that is faster than a processor brings what is damaged again sooner than it could be found.
+        if checking == .recorded, backlog > Self.longestBacklog {
+            checking = .found
+            new = PieceLine()
         }
     }
 
@@ -152,6 +164,7 @@ struct PieceChecks: Sendable {
     /// digested. The system still has in memory what has just been placed.
     mutating func next() -> Int? {
         guard current == nil else { return nil }
+        backlog = max(0, backlog - 1)
         current = new.removeFirst().map { .new($0) } ?? known.removeFirst().map { .known($0) }
         return current?.piece
     }
