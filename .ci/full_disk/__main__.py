@@ -5,7 +5,8 @@
 A file of 6 MiB meets a tmpfs of 8 MiB that holds 4 MiB already. The download has to fail for want of room, and to keep
 what it has; tried again at once it has to fail in the same way; where nothing is held open the disk then turns
 read-only for one more attempt; and with the 4 MiB out of the way only the missing bytes may be asked for, and the file
-has to be identical. `purl get` reserves the room for the whole file first: it has to fail before its first byte.
+has to be identical. The download manager and `purl get` reserve the room for the whole file first: they have to fail before the
+first byte.
 
 Mounting takes root. Where that is not permitted the script prints so and does nothing. The exit status is 1 when something
 failed.
@@ -62,22 +63,22 @@ def parse_arguments():
     return options
 
 
-# The mode of CrashSubject, if it is not purl, which reserves the room for a file before its first byte; whether the disk can
+# The mode of CrashSubject, if it is not purl; whether the room for a file is reserved before its first byte; whether the disk can
 # turn read-only between two attempts.
 KINDS = {
-    "download task": ("task", True),
-    "background session": ("session", False),
-    "file handle sink": ("sink", True),
-    "download manager": ("manager", True),
-    "purl get": (None, True),
-    "purl get, 8 connections": (None, True),
+    "download task": ("task", False, True),
+    "background session": ("session", False, False),
+    "file handle sink": ("sink", False, True),
+    "download manager": ("manager", True, True),
+    "purl get": (None, True, True),
+    "purl get, 8 connections": (None, True, True),
 }
 
 
 def survives(title, kind, options, server, folder):
     """Tries one kind of download; prints its line of the table."""
     began = time.monotonic()
-    mode, can_be_read_only = kind
+    mode, reserves, can_be_read_only = kind
     file = server.add_file(6 * MIB)
     with SmallDisk(folder, 8 * MIB, 4 * MIB) as disk:
         if mode:
@@ -85,10 +86,10 @@ def survives(title, kind, options, server, folder):
         else:
             download = PurlDownload(options.purl, folder, file.url, 8 if "8" in title else 1)
         try:
-            if mode:
-                figures = run(download, disk, server, file, can_be_read_only)
-            else:
+            if reserves:
                 figures = run_reserving(download, disk, server, file)
+            else:
+                figures = run(download, disk, server, file, can_be_read_only)
         except (CheckFailed, RuntimeError) as failure:
             print(f"{title:24} FAILED - {failure}; asked for {server.ranges(file)}", flush=True)
             return False
@@ -128,14 +129,14 @@ def run(download, disk, server, file, can_be_read_only):
 
 def run_reserving(download, disk, server, file):
     """The full disk is found out at once: nothing is written that would be lost."""
-    for when in ("on the full disk", "still on the full disk"):
-        attempt = download.again()
-        expect_failure(attempt, set(), errno.ENOSPC, when)
+    for when, attempt_one in (("on the full disk", download.first), ("still on the full disk", download.again)):
+        attempt = attempt_one()
+        expect_failure(attempt, {CANNOT_WRITE}, errno.ENOSPC, when)
         expect(attempt.recorded == 0, f"{when} {attempt.recorded} bytes are on record")
     disk.make_read_only()
     attempt = download.again()
     disk.make_writable()
-    expect_failure(attempt, set(), errno.EROFS, "on the read-only disk")
+    expect_failure(attempt, {CANNOT_CREATE, CANNOT_OPEN, CANNOT_WRITE}, errno.EROFS, "on the read-only disk")
     disk.make_room()
     last = download.again()
     expect(last.file, f"with room: {last}")
