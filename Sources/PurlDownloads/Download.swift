@@ -240,19 +240,20 @@ final class Download: Sendable {
     /// - Parameters:
     ///   - isReady: The file is about to be moved: if it is accepted, the phase is `moving`. Digests that callers expect from
     ///     then on no longer prevent the move.
-    ///   - deleteBytes: Called where no digest vouches for the bytes, before the download has failed: the program may end when it
-    ///     learns of that. Who expects their digest meanwhile comes as after the failure.
+    ///   - deleteBytes: Called where no digest vouches for the bytes, in the same step: whoever sees that the download has failed
+    ///     does not see them, and may end the program. It may not ask for the status.
     func judgeReceivedFile(_ sha256: String?, isReady: Bool, deleteBytes: () -> Void) -> Judgement {
-        let isWanted = sha256.map { found in shared.withLock { $0.status.keepsReceivedFile(found) } } ?? true
-        if !isWanted { deleteBytes() }
-        return judge { status in
-            switch (isWanted ? status.verdict(onReceivedFile: sha256) : .mismatched, sha256) {
+        judge { status in
+            switch (status.verdict(onReceivedFile: sha256), sha256) {
             case (.accepted, _):
                 return (.accepted, isReady ? status.apply(.move) : [])
             case (.needsDigest, _), (.mismatched, nil):
                 return (.needsDigest, [])
             case (.mismatched, let found?):
-                return (.rejected, status.reject(found: found, keepsBytes: isWanted))
+                let keepsBytes = status.item.serverSHA256 == found
+                let events = status.reject(found: found, keepsBytes: keepsBytes)
+                if events != nil, !keepsBytes { deleteBytes() }
+                return (.rejected, events)
             }
         } beforeEvents: { judgement in
             if judgement == .rejected { saveItem() }

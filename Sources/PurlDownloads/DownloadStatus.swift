@@ -257,11 +257,6 @@ struct DownloadStatus: Sendable {
     /// Whether the file that has been received is one that was asked for.
     func verdict(onReceivedFile sha256: String?) -> Verdict { Self.verdict(on: sha256, expectedDigests) }
 
-    /// Whether the file that has been received is one that was asked for, or the one that the server has announced.
-    func keepsReceivedFile(_ sha256: String) -> Bool {
-        verdict(onReceivedFile: sha256) != .mismatched || item.serverSHA256 == sha256
-    }
-
     /// Whether the file in the finished folder, which was checked when it was moved there, is one that was asked for.
     func verdict(onFinishedFile sha256: String?) -> Verdict { Self.verdict(on: sha256, item.sha256) }
 
