@@ -240,8 +240,8 @@ final class Download: Sendable {
     /// - Parameters:
     ///   - isReady: The file is about to be moved: if it is accepted, the phase is `moving`. Digests that callers expect from
     ///     then on no longer prevent the move.
-    ///   - deleteBytes: Called where no digest vouches for the bytes, in the same step: whoever sees that the download has failed
-    ///     does not see them, and may end the program. It may not ask for the status.
+    ///   - deleteBytes: Called where no digest vouches for the bytes, in the same step: a program that sees the download's failure
+    ///     does not see them, and may end. It may not ask for the status.
     func judgeReceivedFile(_ sha256: String?, isReady: Bool, deleteBytes: () -> Void) -> Judgement {
         judge { status in
             switch (status.verdict(onReceivedFile: sha256), sha256) {

@@ -85,7 +85,7 @@ struct PieceChecksTests {
         }
     }
 
-    @Test("Whoever has brought a byte of a wrong piece is named, the one before the attempt too")
+    @Test("All who have brought a byte of a wrong piece are named, the one before the attempt too")
     func origins() {
         var checks = PieceChecks(.listed(Self.list), of: Self.pieces)
         checks.find([0..<15]) { _ in [] }
@@ -107,7 +107,7 @@ struct PieceChecksTests {
 
 @Suite("Bytes of the plan that are dropped")
 struct RangeDropTests {
-    @Test("are one rest that nobody reads, and what lies behind is kept")
+    @Test("are one rest that no connection reads, and what lies behind is kept")
     func middle() {
         var plan = RangePlan(total: 100, present: [0..<60], share: 1)
         plan.assignLeader(0)

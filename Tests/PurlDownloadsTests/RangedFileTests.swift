@@ -36,6 +36,14 @@ final class RangedFileTests {
 
     func piece(_ range: Range<Int64>) -> Data { content.bytes(Int(range.lowerBound)..<Int(range.upperBound)) }
 
+    /// Writes what a killed process has not recorded any more.
+    private func writeUnrecorded(_ range: Range<Int64>) throws {
+        let handle = try FileHandle(forWritingTo: place)
+        defer { try? handle.close() }
+        try handle.seek(toOffset: UInt64(range.lowerBound))
+        try handle.write(contentsOf: piece(range))
+    }
+
     /// A file with the first bytes of the resource and the record of a task that writes it, divided for four connections.
     func divided(_ file: RangedFile) async throws -> RangedFile.Generation {
         let server = try LoopbackServer()
@@ -70,10 +78,7 @@ final class RangedFileTests {
         #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
         let length = try first.length
         // A write that was not recorded any more.
-        let handle = try FileHandle(forWritingTo: place)
-        try handle.seek(toOffset: UInt64(part.upperBound))
-        try handle.write(contentsOf: piece(part.upperBound..<part.upperBound + 500))
-        try handle.close()
+        try writeUnrecorded(part.upperBound..<part.upperBound + 500)
 
         let copy = try relocated(first)
         #expect(try copy.length == length)
@@ -116,10 +121,7 @@ final class RangedFileTests {
         #expect(try first.place(piece(before.lowerBound..<front), by: 1, in: generation) == .continues)
         let after = try #require(first.assign(2, in: generation))
         #expect(after.lowerBound == before.upperBound)
-        let handle = try FileHandle(forWritingTo: place)
-        try handle.seek(toOffset: UInt64(after.lowerBound))
-        try handle.write(contentsOf: piece(after.lowerBound..<after.lowerBound + 500))
-        try handle.close()
+        try writeUnrecorded(after.lowerBound..<after.lowerBound + 500)
 
         let copy = try relocated(first)
         #expect(try copy.length == front)

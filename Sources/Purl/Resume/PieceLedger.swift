@@ -19,6 +19,15 @@ package struct FilePieces: Sendable, Equatable {
 
     package var count: Int { Int(total / pieceLength + (total % pieceLength > 0 ? 1 : 0)) }
 
+    /// Whether a file of this length is the one that a list of pieces is about.
+    ///
+    /// - Parameters:
+    ///   - count: How many pieces the list has.
+    ///   - known: The file's length as the list says it; `nil` where it does not.
+    package static func fits(length: Int64, count: Int, pieceLength: Int64, known: Int64?) -> Bool {
+        known.map { $0 == length } ?? (FilePieces(total: length, pieceLength: pieceLength).count == count)
+    }
+
     /// The bytes of a piece.
     package func bytes(of piece: Int) -> Range<Int64> {
         let start = Int64(piece) * pieceLength
@@ -69,6 +78,11 @@ package struct PieceLedger: Sendable, Equatable {
             return nil
         }
         self.pieces = pieces
+    }
+
+    /// Whether one of several digests is known.
+    package static func isKnown(_ index: Int, in digests: [UInt8]) -> Bool {
+        digests[index * digestLength..<(index + 1) * digestLength].contains { $0 != 0 }
     }
 
     /// The offset of the head in the file of a resource.

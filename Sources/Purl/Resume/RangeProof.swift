@@ -87,9 +87,18 @@ package struct RangeProof: Sendable, Equatable {
             case .continues, .replaces, .repeats, .repeatsEarlier, .complete, .unusable, .notTheResource:
                 return contradicts(head) ? .otherVersion : .unproven
             }
-        case 429, 503: return .busy
-        case 200, 412, 416: return contradicts(head) ? .otherVersion : .unproven
-        default: return .refused
+        default:
+            let verdict = Self.verdict(onStatus: head.status)
+            return verdict == .unproven && contradicts(head) ? .otherVersion : verdict
+        }
+    }
+
+    /// What a response to the request for a range means that says nothing of its version.
+    package static func verdict(onStatus status: Int) -> Verdict {
+        switch status {
+        case 429, 503: .busy
+        case 200, 206, 412, 416: .unproven
+        default: .refused
         }
     }
 

@@ -11,7 +11,7 @@ internal import PurlIO
 struct PieceDigests: Equatable, Sendable {
     /// What follows a file's name in that of its list.
     static let suffix = ".digests"
-    static let usualPieceLength: Int64 = 1 << 20
+    static let usualPieceLength = FilePieces.usualLength
     /// The longest piece: what is repaired is in memory until its digest is known.
     static let longestPiece: Int64 = 64 << 20
 
@@ -28,10 +28,7 @@ struct PieceDigests: Equatable, Sendable {
 
     /// Whether a file of `length` bytes has so many pieces, and the length that the list says.
     func fits(length: Int64) -> Bool {
-        guard let known = self.length else {
-            return length > Int64(digests.count - 1) * pieceLength && length <= Int64(digests.count) * pieceLength
-        }
-        return known == length
+        FilePieces.fits(length: length, count: digests.count, pieceLength: pieceLength, known: self.length)
     }
 
     /// The pieces in which a file with other digests differs from this list, consecutive ones together.
@@ -169,7 +166,7 @@ extension PieceDigests {
         guard pieceLength == nil || pieceLength == lengths.piece else {
             throw CommandFailure("The pieces of \(file.name) have \(lengths.piece) bytes.")
         }
-        let count = lengths.file / lengths.piece + (lengths.file % lengths.piece > 0 ? 1 : 0)
+        let count = FilePieces(total: lengths.file, pieceLength: lengths.piece).count
         guard count == digests.count else {
             throw CommandFailure("\(file.name) has \(digests.count) lines for \(count) pieces.")
         }

@@ -83,11 +83,7 @@ final class PieceChecker: Sendable {
         for start in stride(from: pieces.lowerBound, to: pieces.upperBound, by: 1024) {
             let some = start..<min(pieces.upperBound, start + 1024)
             guard let digests = try? file.digests(of: some, in: ledger) else { break }
-            for piece in some {
-                let offset = (piece - start) * PieceLedger.digestLength
-                guard digests[offset..<offset + PieceLedger.digestLength].contains(where: { $0 != 0 }) else { continue }
-                known.append(piece..<piece + 1)
-            }
+            for piece in some where PieceLedger.isKnown(piece - start, in: digests) { known.append(piece..<piece + 1) }
         }
         return known
     }
@@ -168,7 +164,7 @@ final class PieceChecker: Sendable {
                 return nil
             }
             let entry = ledger.flatMap { try? file.digests(of: job.piece..<job.piece + 1, in: $0) }
-            let kept = entry.flatMap { $0.contains { $0 != 0 } ? $0 : nil }
+            let kept = entry.flatMap { PieceLedger.isKnown(0, in: $0) ? $0 : nil }
             let expected = list?.digest(of: job.piece) ?? (state.checks.isNew ? nil : kept)
             guard let digest = job.digest, digest == expected ?? digest else {
                 return .dropped(job.bytes, of: state.checks.drop())
@@ -186,9 +182,7 @@ final class PieceChecker: Sendable {
         case .listed: return .listed
         case .delivered:
             guard let ledger, let digests = try? file.digests(of: 0..<pieces.count, in: ledger) else { return .none }
-            let isKnown = stride(from: 0, to: digests.count, by: PieceLedger.digestLength).allSatisfy { start in
-                digests[start..<start + PieceLedger.digestLength].contains { $0 != 0 }
-            }
+            let isKnown = (0..<pieces.count).allSatisfy { PieceLedger.isKnown($0, in: digests) }
             return isKnown ? .digested(pieces, digests) : .none
         }
     }

@@ -25,8 +25,7 @@ package struct PieceList: Sendable, Equatable {
 
     /// Whether a file of this length has so many pieces, and the length that the list says.
     package func fits(length: Int64) -> Bool {
-        guard let known = self.length else { return FilePieces(total: length, pieceLength: pieceLength).count == count }
-        return known == length
+        FilePieces.fits(length: length, count: count, pieceLength: pieceLength, known: self.length)
     }
 
     /// What names the list: bytes of several servers that it has joined count under it alone.

@@ -264,8 +264,8 @@ package struct RangePlan: Sendable, Equatable {
     /// last rest.
     private static let mostRestsBeforeDrop = maximumSegments + 48
 
-    /// Bytes that are there turned out to be wrong: they are missing from now on, as one rest that nobody reads. Whoever read
-    /// behind them continues there.
+    /// Bytes that are there turned out to be wrong: they are missing from now on, as one rest that no connection reads. One that
+    /// read behind them continues there.
     package mutating func drop(_ range: Range<Int64>) {
         joinComplete()
         var changed: [Segment] = []

@@ -100,7 +100,9 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
     ) {
         let response = response as? HTTPURLResponse
         let proof = server.proof ?? response.flatMap { RangeProof(foundIn: $0, total: total) }
-        let verdict = response.map { proof?.verdict(on: $0, to: range) ?? Self.verdict(on: $0.statusCode) } ?? .unproven
+        let verdict =
+            response.map { proof?.verdict(on: $0, to: range) ?? RangeProof.verdict(onStatus: $0.statusCode) }
+            ?? .unproven
         end.withLock { end in
             end.verdict = verdict
             if verdict != .proven { end.refusal = response }
@@ -109,15 +111,6 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         guard verdict == .proven, let proof else { return completionHandler(.cancel) }
         onProof(proof, dataTask.currentRequest)
         completionHandler(.allow)
-    }
-
-    /// What a response means that names no version.
-    private static func verdict(on status: Int) -> RangeProof.Verdict {
-        switch status {
-        case 429, 503: .busy
-        case 200, 206, 412, 416: .unproven
-        default: .refused
-        }
     }
 
     func urlSession(

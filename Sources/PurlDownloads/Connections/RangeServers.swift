@@ -73,9 +73,6 @@ struct RangeServers: Sendable {
     /// Whether bytes of another server than the leader's may be in the file.
     var isMixed: Bool { numbers.contains { $0.value != Self.leader } }
 
-    /// The server from which a reader reads, or has read.
-    func server(of reader: RangePlan.Reader) -> Number? { numbers[reader] }
-
     private var usable: [Number] { servers.indices.filter { servers[$0].standing != .dropped } }
 
     /// Where the next connection is opened; `nil` when that has to wait for one that is open, or there is no server left.

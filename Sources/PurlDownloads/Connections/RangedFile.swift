@@ -415,7 +415,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         }
     }
 
-    /// Lets the checker keep the digest of a piece, or drops the piece if it has to be another one. `nil` when nobody waits for
+    /// Lets the checker keep the digest of a piece, or drops the piece if it has to be another one. `nil` when no one waits for
     /// the result any more.
     func settle(_ job: PieceChecker.Job, of checker: PieceChecker) -> PieceResult? {
         state.withLock { state in
