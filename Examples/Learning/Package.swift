@@ -19,7 +19,10 @@ let package = Package(
         .target(name: "Relaunch", dependencies: [.product(name: "Purl", package: "purl")], path: "Relaunch"),
         .testTarget(
             name: "ExercisesTests",
-            dependencies: ["LearningExercises", "Relaunch", .product(name: "PurlTesting", package: "purl")],
+            dependencies: [
+                "LearningExercises", "Relaunch", .product(name: "PurlSimulation", package: "purl"),
+                .product(name: "PurlTesting", package: "purl"),
+            ],
             path: "Tests/Exercises"),
     ],
     swiftLanguageModes: [.v6]
@@ -32,7 +35,8 @@ if Context.environment["EXERCISES"] != "mine" {
             name: "Learning",
             dependencies: [
                 .product(name: "Purl", package: "purl"), .product(name: "PurlDownloads", package: "purl"),
-                .product(name: "PurlTesting", package: "purl"), .product(name: "PurlTrace", package: "purl"),
+                .product(name: "PurlSimulation", package: "purl"), .product(name: "PurlTesting", package: "purl"),
+                .product(name: "PurlTrace", package: "purl"),
                 "Relaunch",
             ],
             path: ".",

@@ -49,16 +49,31 @@ func show(_ lesson: Lesson) async throws {
         for line in TextTrace(film.recording).lines { print("  \(line)") }
         print("")
     }
+    for finding in lesson.findings {
+        for line in finding.story()?.lines ?? ["No seed fails."] { print(line) }
+        print("")
+    }
 }
 
 @MainActor
 func write(_ lesson: Lesson) async throws {
-    var page = try String(contentsOf: lesson.page, encoding: .utf8)
+    var shown: [(name: String, picture: String, lines: [String])] = []
     for scene in lesson.scenes {
         let film = try await scene.run()
-        try film.picture.write(to: Catalogue.picture(of: scene), atomically: true, encoding: .utf8)
-        guard let changed = Catalogue.page(page, showing: film, of: scene) else {
-            print("\(lesson.page.lastPathComponent) does not show \(scene.name) and, after it, a block of text.")
+        shown.append((scene.name, film.picture, film.calls))
+    }
+    for finding in lesson.findings {
+        guard let story = finding.story() else {
+            print("No seed fails for \(finding.name).")
+            continue
+        }
+        shown.append((finding.name, story.picture, story.lines))
+    }
+    var page = try String(contentsOf: lesson.page, encoding: .utf8)
+    for (name, picture, lines) in shown {
+        try picture.write(to: Catalogue.picture(name), atomically: true, encoding: .utf8)
+        guard let changed = Catalogue.page(page, showing: lines, after: name) else {
+            print("\(lesson.page.lastPathComponent) does not show \(name) and, after it, a block of text.")
             continue
         }
         page = changed

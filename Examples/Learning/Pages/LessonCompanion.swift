@@ -5,7 +5,7 @@ struct LessonCompanion {
     /// The examples that have a page.
     static let examples = [
         "FirstDownload", "PauseAndResume", "DataTaskToFile", "OfflineResume", "ResumableUpload", "BackgroundDownload",
-        "DownloadCenter",
+        "DownloadCenter", "UnluckyOrders",
     ]
 
     private let lesson: Lesson
@@ -22,6 +22,7 @@ struct LessonCompanion {
         case 6, 7: "OfflineResume"
         case 8: "BackgroundDownload"
         case 9, 10: "DownloadCenter"
+        case 11: "UnluckyOrders"
         default: "PauseAndResume"
         }
     }

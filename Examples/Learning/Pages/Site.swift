@@ -39,6 +39,10 @@ struct Site {
                 String(contentsOf: Catalogue.root.appendingPathComponent("Pages/\(name)"), encoding: .utf8), at: name)
         }
         for scene in Lesson.all.flatMap(\.scenes) + Illustration.all.map(\.scene) { try await play(scene) }
+        for finding in Lesson.all.flatMap(\.findings) {
+            let picture = try String(contentsOf: Catalogue.picture(finding.name), encoding: .utf8)
+            try put(picture, at: "pictures/\(finding.name).svg")
+        }
         for knife in Knife.all { try await play(knife) }
         try await writeKnives()
         try writeGallery()
@@ -228,7 +232,8 @@ struct Site {
         let scenes = Set((Lesson.all.flatMap(\.scenes) + Illustration.all.map(\.scene)).map(\.name))
         return Markdown.Targets { name, description in
             if scenes.contains(name) { return Self.player(name, description, root: root) }
-            return Self.picture("\(root)articles/\(library ?? "")/\(name).svg", description)
+            let folder = library.map { "articles/\($0)" } ?? "pictures"
+            return Self.picture("\(root)\(folder)/\(name).svg", description)
         } page: { name in
             let name = name.split(separator: "#").first.map(String.init) ?? name
             if name == "Learning" { return ("\(root)lessons/index.html", "Lessons") }

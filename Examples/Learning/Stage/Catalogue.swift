@@ -6,21 +6,23 @@ enum Catalogue {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     static let folder = root.appendingPathComponent("Learning.docc", isDirectory: true)
 
-    /// Where the picture of a scene is.
-    static func picture(of scene: Scene) -> URL {
-        folder.appendingPathComponent("Resources/\(scene.name).svg", isDirectory: false)
+    /// Where a picture is.
+    ///
+    /// - Parameter name: That of a scene or a finding.
+    static func picture(_ name: String) -> URL {
+        folder.appendingPathComponent("Resources/\(name).svg", isDirectory: false)
     }
 
-    /// A page with the calls of a scene in it: the first block of text after the scene's picture.
+    /// A page with the lines of a scene or a finding in it: the first block of text after its picture.
     ///
-    /// - Returns: `nil` when the page does not show the scene.
-    static func page(_ text: String, showing film: Film, of scene: Scene) -> String? {
+    /// - Returns: `nil` when the page does not show the picture.
+    static func page(_ text: String, showing shown: [String], after picture: String) -> String? {
         var lines = text.components(separatedBy: "\n")
-        guard let picture = lines.firstIndex(where: { $0.hasSuffix("](\(scene.name))") }),
-            let start = lines[picture...].firstIndex(of: "```text"),
+        guard let place = lines.firstIndex(where: { $0.hasSuffix("](\(picture))") }),
+            let start = lines[place...].firstIndex(of: "```text"),
             let end = lines[start...].firstIndex(of: "```")
         else { return nil }
-        lines.replaceSubrange(start + 1..<end, with: film.calls)
+        lines.replaceSubrange(start + 1..<end, with: shown)
         return lines.joined(separator: "\n")
     }
 

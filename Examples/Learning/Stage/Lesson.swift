@@ -6,12 +6,13 @@ struct Lesson: Sendable {
     /// The name of its folder, after the number, and of its page.
     let name: String
     let scenes: [Scene]
+    /// What simulations find, which the page shows.
+    var findings: [Finding] = []
 
     /// All lessons, in the order in which they are to be read.
     static let all: [Lesson] = [
         .delegates, .answers, .downloadTasks, .pauseAndResume, .appendingToAFile, .ranges, .failures,
-        .backgroundSessions,
-        .downloader, .downloadManager,
+        .backgroundSessions, .downloader, .downloadManager, .badLuck,
     ]
 
     /// The folder with its program.

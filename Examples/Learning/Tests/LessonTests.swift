@@ -10,7 +10,7 @@ struct LessonTests {
         "A scene makes the picture that is shown, and the same player, byte for byte, each of twenty times",
         arguments: Lesson.all.flatMap(\.scenes))
     func pictures(_ scene: Scene) async throws {
-        try await expect(scene, toMake: Catalogue.picture(of: scene))
+        try await expect(scene, toMake: Catalogue.picture(scene.name))
     }
 
     @Test("So do the scenes of the libraries' documentation, and their pages show them", arguments: Illustration.all)
@@ -108,10 +108,30 @@ struct LessonTests {
         let page = try String(contentsOf: lesson.page, encoding: .utf8)
         for scene in lesson.scenes {
             let film = try await scene.run()
-            let changed = try #require(Catalogue.page(page, showing: film, of: scene), "\(scene.name) is not shown")
-            let isSame = changed == page
-            #expect(isSame, "\(Difference(changed, from: page))")
+            try expect(page, toShow: film.calls, after: scene.name)
         }
+    }
+
+    @Test("A page shows what a simulation finds, as text and as a picture", arguments: Lesson.all.flatMap(\.findings))
+    func findings(_ finding: Finding) throws {
+        let story = try #require(finding.story(), "no seed fails")
+        let committed = try String(contentsOf: Catalogue.picture(finding.name), encoding: .utf8)
+        let isSame = story.picture == committed
+        #expect(isSame, "\(Difference(story.picture, from: committed))")
+        let lesson = try #require(Lesson.all.first { $0.findings.contains { $0.name == finding.name } })
+        try expect(
+            String(contentsOf: lesson.page, encoding: .utf8), toShow: story.lines, after: finding.name)
+    }
+
+    private func expect(_ page: String, toShow lines: [String], after picture: String) throws {
+        let changed = try #require(Catalogue.page(page, showing: lines, after: picture), "\(picture) is not shown")
+        let isSame = changed == page
+        #expect(isSame, "\(Difference(changed, from: page))")
+    }
+
+    @Test("The good postman of lesson 11 loses no letter and brings none twice, whatever the seed is")
+    func goodPostman() {
+        #expect(firstFailure(1...500, [.kills, .resets], of: Learning.goodPostman) == nil)
     }
 
     @Test("Each block of Swift in a page is part of the lesson's program", arguments: Lesson.all)
@@ -146,6 +166,10 @@ struct Difference: CustomStringConvertible {
 }
 
 extension Scene: CustomTestStringConvertible {
+    public var testDescription: String { name }
+}
+
+extension Finding: CustomTestStringConvertible {
     public var testDescription: String { name }
 }
 
