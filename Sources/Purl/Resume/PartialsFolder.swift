@@ -34,6 +34,9 @@ struct PartialsFolder: Sendable {
         }
     }
 
+    /// Whether no file of this name is here.
+    func isMissing(_ name: String) -> Bool { files.entry(url.appendingPathComponent(name).path) == .missing }
+
     // MARK: Unclaimed files
 
     private static let visited = ProcessLocal { Visits() }

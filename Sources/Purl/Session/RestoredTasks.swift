@@ -73,8 +73,10 @@ final class RestoredTasks: Sendable {
     ) -> URLSessionTask {
         let file = try? PartialFile(named: finished.partialName, in: session.partials)
         let isWhole = (try? file?.length) == finished.length
-        // A file that was handed over, and is gone, is where the delegate wanted it.
-        guard isWhole || finished.isHandedOver else { return restoreUnfinished(journaled, to: session) }
+        // A file that was handed over, and is gone, is where the delegate wanted it. One that is there and cannot be opened,
+        // or is locked, has not been delivered.
+        let isDelivered = finished.isHandedOver && session.partials.isMissing(finished.partialName)
+        guard isWhole || isDelivered else { return restoreUnfinished(journaled, to: session) }
         let task = makeTask(journaled, .request, for: session)
         task.restoreFinished(finished.response, length: finished.length)
         addLastCalls(about: task, of: session, file: isWhole ? file : nil) { nil }

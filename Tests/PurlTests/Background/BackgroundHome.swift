@@ -56,6 +56,15 @@ struct BackgroundHome {
         if manager.fileExists(atPath: partials.path) { try manager.copyItem(at: partials, to: copy.partials) }
         return copy
     }
+
+    /// The same within a delegate's call, which cannot throw.
+    func copyAfterCrash(named name: String = "after") {
+        do {
+            _ = try afterCrash(named: name)
+        } catch {
+            Issue.record(error)
+        }
+    }
 }
 
 /// The journal as text: reads and makes its lines.

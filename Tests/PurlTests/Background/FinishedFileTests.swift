@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlIO
 import PurlTesting
 import Testing
 
@@ -23,7 +24,7 @@ struct FinishedFileTests {
         let witness = Witness(hook: { _, event in
             guard event == call else { return }
             before()
-            _ = try? home.afterCrash()
+            home.copyAfterCrash()
         })
         let session = home.makeSession(witness)
         let task = session.downloadTask(with: url ?? self.url)
@@ -125,7 +126,7 @@ struct FinishedFileTests {
     func twice(continuing: Bool) async throws {
         let after = try await kill(in: .file(700_000))
         let second = await Launch(after, continuing: continuing) { _, event in
-            if event == .file(700_000) { _ = try? after.afterCrash(named: "third") }
+            if event == .file(700_000) { after.copyAfterCrash(named: "third") }
         }
         #expect(await second.events() == [.file(700_000), .completed(nil), .eventsFinished])
         await second.end()
@@ -157,6 +158,24 @@ struct FinishedFileTests {
         }
         await launch.end()
         #expect(after.partialNames == [])
+    }
+
+    @Test("A finished file that cannot be opened is not taken for one that the delegate has moved", arguments: [false, true])
+    func lockedFile(continuing: Bool) async throws {
+        let after = try await kill(in: .file(700_000))
+        let path = after.partials.appendingPathComponent(try #require(after.partialNames.first)).path
+        let other = try RegularFile(path, .existing)
+        #expect(try other.lock())
+        let launch = await Launch(after, continuing: continuing)
+        let events = await launch.events()
+        if continuing {
+            #expect(events.suffix(3) == [.file(700_000), .completed(nil), .eventsFinished])
+        } else {
+            #expect(events == [.completed(.cancelled), .eventsFinished])
+        }
+        await launch.end()
+        #expect(FileManager.default.fileExists(atPath: path))
+        withExtendedLifetime(other) {}
     }
 
     enum Kind: CaseIterable, Sendable { case empty, notFound, unknownLength }

@@ -220,7 +220,7 @@ struct RelaunchTests {
         if inTheCall {
             let home = killed.home
             let launch = await Launch(home) { _, event in
-                if event == .completed(.cancelled) { _ = try? home.afterCrash(named: "again") }
+                if event == .completed(.cancelled) { home.copyAfterCrash(named: "again") }
             }
             received = launch.tasks.first?.countOfBytesReceived ?? 0
             _ = await launch.events()

@@ -121,7 +121,7 @@ struct SeveralDownloadsTests {
         let home = home
         let witness = Witness(hook: { task, event in
             guard event == .completed(.cancelled), task.taskIdentifier == 1 else { return }
-            _ = try? home.afterCrash()
+            home.copyAfterCrash()
         })
         let session = home.makeSession(witness)
         let task = session.downloadTask(with: url).resumed()

@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import Synchronization
+import Testing
 
 /// A delegate that records its calls in order, and answers as the test wants.
 final class Witness: NSObject, RecordingDelegate, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
@@ -150,7 +151,13 @@ final class Witness: NSObject, RecordingDelegate, URLSessionDataDelegate, URLSes
     }
 
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
-        let contents = (try? Data(contentsOf: location)) ?? Data()
+        let contents: Data
+        do {
+            contents = try Data(contentsOf: location)
+        } catch {
+            Issue.record(error)
+            contents = Data()
+        }
         append(.file(contents.count), downloadTask) { $0.files[downloadTask.taskIdentifier] = contents }
     }
 

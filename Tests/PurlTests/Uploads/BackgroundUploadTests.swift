@@ -86,7 +86,7 @@ struct BackgroundUploadTests {
         let home = home
         // Killed in the middle of its last call.
         let witness = Witness(hook: { _, event in
-            if event == .completed(.cancelled) { _ = try? home.afterCrash() }
+            if event == .completed(.cancelled) { home.copyAfterCrash() }
         })
         let session = home.makeSession(witness)
         let cancelled = session.uploadTask(with: Upload.request(server.url("/file")), fromFile: file).resumed()
