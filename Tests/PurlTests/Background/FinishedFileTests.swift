@@ -160,7 +160,9 @@ struct FinishedFileTests {
         #expect(after.partialNames == [])
     }
 
-    @Test("A finished file that cannot be opened is not taken for one that the delegate has moved", arguments: [false, true])
+    @Test(
+        "A finished file that cannot be opened is not taken for one that the delegate has moved",
+        arguments: [false, true])
     func lockedFile(continuing: Bool) async throws {
         let after = try await kill(in: .file(700_000))
         let path = after.partials.appendingPathComponent(try #require(after.partialNames.first)).path
