@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlDownloads
 import PurlIO
 import PurlTesting
 import Synchronization
@@ -191,6 +192,29 @@ import Testing
             return
         }
         #expect(rules.first?.contains("what it delivers is of none of the versions") == true)
+    }
+
+    /// So is a file that several connections have filled: here the server calls two versions by one tag.
+    @Test func aFileOfSeveralConnectionsIsWatched() {
+        let failure = #expect(throws: SimulationFailure.self) {
+            try Simulation(1).run { world in
+                let size = 8 << 20
+                let versions = [1, 2].map { Reply.generated(size: size, seed: $0).entityTag("\"v1\"") }
+                let url = world.server("mirror.example")
+                    .route("/film", versions[0].switching(after: 1, to: versions[1]))
+                let home = world.computer("laptop").home
+                var configuration = DownloadConfiguration(finishedDirectory: home, unfinishedDirectory: home)
+                configuration.connections = 4
+                let downloader = Downloader(url: url, configuration: configuration)
+                downloader.start()
+                _ = try await downloader.file()
+            }
+        }
+        guard case .broken(let rules)? = failure?.reason else {
+            Issue.record("not broken: \(String(describing: failure?.reason))")
+            return
+        }
+        #expect(rules.first?.contains("none of the versions of http://mirror.example/film") == true, "\(rules)")
     }
 
     // MARK: The end

@@ -14,12 +14,14 @@ struct PartialsFolder: Sendable {
     /// - Parameter chosen: The configuration's folder. `nil` means the user's cache directory under the program's
     ///   name, so that resume data survives a reboot.
     init(_ chosen: URL?, files: any FileLayer) {
-        url = chosen ?? Self.standard.current
+        url = chosen ?? Self.standard.current.url
         self.files = files
     }
 
-    private static let standard = ProcessLocal {
-        UserDirectories.caches
+    private static let standard = ProcessLocal { Standard() }
+
+    private final class Standard: Sendable {
+        let url = UserDirectories.caches
             .appendingPathComponent(UserDirectories.programName, isDirectory: true)
             .appendingPathComponent("PartialDownloads", isDirectory: true)
     }

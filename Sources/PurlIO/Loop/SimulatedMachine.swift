@@ -117,28 +117,32 @@ package enum Simulated {
     }
 }
 
-/// A value that a process has once: each process of a simulation has its own.
-package final class ProcessLocal<Value: Sendable>: Sendable {
-    private let make: @Sendable () -> Value
-    private let own = Mutex<Value?>(nil)
+/// An object that a process has once: each process of a simulation has its own.
+package final class ProcessLocal<Object: AnyObject & Sendable>: Sendable {
+    private let make: @Sendable () -> Object
+    // Not of the generic type: each request asks for such objects, and the type of a generic `Mutex` is looked up each time.
+    private let own = Mutex<(any AnyObject & Sendable)?>(nil)
 
-    /// - Parameter make: Makes the value when it is first asked for.
-    package init(_ make: @escaping @Sendable () -> Value) {
+    /// - Parameter make: Makes the object when it is first asked for.
+    package init(_ make: @escaping @Sendable () -> Object) {
         self.make = make
     }
 
-    /// The value of this process.
-    package var current: Value {
-        if let machine = Simulated.machine, let value = machine.value(for: ObjectIdentifier(self), make: make) as? Value
+    /// The object of this process.
+    package var current: Object {
+        if let machine = Simulated.machine,
+            let object = machine.value(for: ObjectIdentifier(self), make: make) as? Object
         {
-            return value
+            return object
         }
-        return own.withLock { own in
+        let object = own.withLock { own in
             if let own { return own }
-            let value = make()
-            own = value
-            return value
+            let object: any AnyObject & Sendable = make()
+            own = object
+            return object
         }
+        // Only what `make` has made is ever stored.
+        return unsafeDowncast(object, to: Object.self)
     }
 }
 
