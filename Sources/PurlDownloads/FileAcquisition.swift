@@ -106,7 +106,9 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     private func startTransfer() {
         let transfer = ParallelTransfer(
             sink.file, connections, session: session, download.experience, onProgress: { [sink] in sink.reportCount() })
-        let task = session.dataTask(with: resource.url, writingTo: sink)
+        var request = URLRequest(url: resource.url)
+        request.askForDigest(in: session)
+        let task = session.dataTask(with: request, writingTo: sink)
         task.delegate = self
         let isStopped = state.withLock { state in
             state.task = task

@@ -42,6 +42,20 @@ package enum FileDigest {
     }
 }
 
+extension URLRequest {
+    /// Asks for the digest of the whole file (RFC 9530 §4), unless the program asks in its own way.
+    ///
+    /// - Parameter session: Makes the request, to which its configuration may add fields.
+    package mutating func askForDigest(in session: URLSession) {
+        let field = "Want-Repr-Digest"
+        let added = session.configuration.httpAdditionalHeaders ?? [:]
+        guard value(forHTTPHeaderField: field) == nil,
+            !added.keys.contains(where: { ($0 as? String)?.lowercased() == field.lowercased() })
+        else { return }
+        setValue("sha-256=10", forHTTPHeaderField: field)
+    }
+}
+
 extension HTTPURLResponse {
     /// The digest of the whole file, hexadecimal, if the server sends it (RFC 9530): of the representation, of which the
     /// response may carry a part; otherwise of the content, when that is the whole representation. They are digests of content
@@ -49,7 +63,7 @@ extension HTTPURLResponse {
     ///
     /// - Parameter content: What becomes of a content coding.
     package func fileSHA256(_ content: CodedContent = .decoded) -> String? {
-        let sent = sha256(in: "Repr-Digest") ?? (statusCode == 200 ? sha256(in: "Content-Digest") : nil)
+        let sent = sha256(in: "Repr-Digest") ?? (statusCode == 200 ? contentSHA256 : nil)
         let coding = value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? ""
         let unencoded = sha256(in: "Unencoded-Digest")
         if ["", "identity"].contains(coding) { return sent ?? unencoded }
@@ -59,8 +73,29 @@ extension HTTPURLResponse {
         }
     }
 
+    /// The digest of what this response carries.
+    var contentSHA256: String? { sha256(in: "Content-Digest") }
+
     private func sha256(in field: String) -> String? {
         value(forHTTPHeaderField: field).flatMap(DigestField.sha256).map(SHA256.hexadecimal)
+    }
+}
+
+/// The digest of the bytes that a response carries, where these are a part of the file (RFC 9530 §2).
+struct PartDigest: Sendable, Equatable {
+    let bytes: Range<Int64>
+    /// 64 hexadecimal digits, in lower case.
+    let sha256: String
+
+    /// `nil` where the response names none, or its content is coded.
+    init?(of response: HTTPURLResponse) {
+        let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? ""
+        guard response.statusCode == 206, ["", "identity"].contains(coding),
+            let bounds = response.value(forHTTPHeaderField: "Content-Range").flatMap({ ContentRange($0) })?.bounds,
+            let sha256 = response.contentSHA256
+        else { return nil }
+        bytes = bounds.lowerBound..<bounds.upperBound + 1
+        self.sha256 = sha256
     }
 }
 

@@ -9,6 +9,7 @@ struct Watch {
         var queued: [TransferTrace.DelegateCall] = []
         var hasBegun = false
         var isCompleted = false
+        var isCancelled = false
         var hasCompleted = false
         var hasResult = false
         var running: TransferTrace.DelegateMethod?
@@ -54,6 +55,7 @@ struct Watch {
         switch kind {
         case .made(_, let url), .redirect(let url): seen.url = url
         case .call(.resume): seen.hasBegun = true
+        case .call(.cancel), .message(.cancel): seen.isCancelled = true
         case .completed, .replaced: seen.isCompleted = true
         case .requestHead(let head):
             seen.written = 0
@@ -73,10 +75,15 @@ struct Watch {
         if let running = seen.running { broken.append("\(name) is called within \(running.rawValue)") }
         seen.running = call.method
         if let place = seen.queued.firstIndex(where: { $0.number == call.number }) {
-            // The last calls are one operation, whose metrics come after the file. The delegate does not receive the file of a
-            // task that was cancelled when all had been queued.
+            // The last calls are one operation, whose metrics come after the file. The delegate does not receive the data and
+            // the file of a task that was cancelled when all had been queued.
             let overtaken = seen.queued[..<place].first {
-                $0.method != .didFinishCollecting && !($0.method == .didFinishDownloading && call.isFailure)
+                switch $0.method {
+                case .didFinishCollecting: false
+                case .didReceiveData: !seen.isCancelled
+                case .didFinishDownloading: !call.isFailure
+                default: true
+                }
             }
             if let overtaken { broken.append("\(name) is called before \(overtaken.method.rawValue)") }
             seen.queued.remove(at: place)

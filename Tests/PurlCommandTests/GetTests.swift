@@ -215,7 +215,8 @@ struct GetTests {
             lines.starts(with: [
                 "> GET \(url.absoluteString)", "> Accept: */*", "> Accept-Encoding: identity",
                 "> Host: 127.0.0.1:\(server.port)",
-                "> If-Range: \"v1\"", "> Range: bytes=1000000-", "> User-Agent: Purl/1.0", "< 206 Partial Content",
+                "> If-Range: \"v1\"", "> Range: bytes=1000000-", "> User-Agent: Purl/1.0",
+                "> Want-Repr-Digest: sha-256=10", "< 206 Partial Content",
             ]))
         #expect(lines.contains("* didReceive response: allow"))
         #expect(lines.contains("* didCompleteWithError: nil"))

@@ -57,13 +57,79 @@ struct SimultaneousMirrorTests {
         #expect(servers[0].requests.dropFirst().allSatisfy { $0.fields["If-Range"] == "\"a\"" })
     }
 
-    @Test("Without a checksum the mirror is not asked")
-    func unproven() async throws {
-        servers[0].route("/film.bin", Reply.generated(Self.content).entityTag("\"a\""))
-        servers[1].route("/film.bin", Reply.generated(Self.content).entityTag("\"a\""))
+    @Test(
+        "Without a checksum, and where they do not name the same one, the mirror is asked for no part",
+        arguments: [nil, digestField(other), "sha-512=:AAAA:", "sha-256=:AAAA:"] as [String?])
+    func unproven(digest: String?) async throws {
+        servers[0].route("/film.bin", Self.digested(Self.content).entityTag("\"a\""))
+        let mirror = Reply.generated(Self.content).entityTag("\"a\"")
+        servers[1].route("/film.bin", digest.map { mirror.field("Repr-Digest", $0) } ?? mirror)
         #expect(try await get().exitCode == 0)
         #expect(try isRight())
-        #expect(servers[1].requests.isEmpty)
+        #expect(servers[1].requests.map(\.method) == ["HEAD"])
+        #expect(servers.allSatisfy { $0.requests.first?.fields["Want-Repr-Digest"] == "sha-256=10" })
+    }
+
+    /// The value of a digest field (RFC 9530).
+    private static func digestField(_ content: GeneratedContent) -> String {
+        "sha-256=:\(Data(Checksum(content.sha256)?.bytes ?? []).base64EncodedString()):"
+    }
+
+    private static func digested(_ content: GeneratedContent) -> Reply {
+        .generated(content).field("Repr-Digest", digestField(content))
+    }
+
+    @Test("Servers that name the same digest of the whole both bring parts")
+    func agreed() async throws {
+        let gate = route(Self.digested(Self.content).entityTag("\"b\""), first: Self.digested(Self.content))
+        let (code, lines) = try await run(gate)
+        #expect(code == 0, "\(lines)")
+        #expect(try isRight())
+        #expect(servers[1].requests.contains { $0.fields["If-Range"] == "\"b\"" })
+    }
+
+    @Test("Where a mirror has not what it has named, one server alone is asked for the whole")
+    func brokenAgreement() async throws {
+        let lie = Reply.generated(Self.other).field("Repr-Digest", Self.digestField(Self.content))
+        let gate = route(lie.entityTag("\"b\""), first: Self.digested(Self.content))
+        let (code, lines) = try await run(gate)
+        #expect(code == 0, "\(lines)")
+        #expect(lines.contains { $0.contains("has the wrong SHA-256") }, "\(lines)")
+        #expect(try isRight())
+    }
+
+    @Test("A mirror that does not answer holds nothing up for long")
+    func silentMirror() async throws {
+        servers[0].route("/film.bin", Self.digested(Self.content).entityTag("\"a\""))
+        servers[1].route("/film.bin", Self.digested(Self.content).stalled(at: .beforeHead))
+        #expect(try await get().exitCode == 0)
+        #expect(try isRight())
+    }
+
+    @Test(
+        "Bytes of both resume while the servers name the same digest, and are replaced when they name another",
+        arguments: [true, false])
+    func agreedAgain(isSame: Bool) async throws {
+        let gates = [ServerGate(), ServerGate()]
+        for (index, gate) in gates.enumerated() {
+            servers[index].route(
+                "/film.bin", Self.digested(Self.content).entityTag("\"\(index)\"").stalled(at: .midBody, until: gate))
+        }
+        let words = ["get", urls[0], "--mirror", urls[1], "--connections", "4", "-o", "film.bin"]
+        let process = try PurlProcess(words, in: folder)
+        await gates[1].reached()
+        process.signal(SIGINT)
+        _ = await process.exitCode
+        let next = isSame ? Self.content : Self.other
+        for (index, server) in servers.enumerated() {
+            gates[index].open()
+            server.forgetRequests()
+            server.route("/film.bin", Self.digested(next).entityTag("\"\(isSame ? "" : "v2-")\(index)\""))
+        }
+        #expect(try await PurlProcess.run(words, in: folder).exitCode == 0)
+        // What is there is asked for as a part of the old version.
+        #expect(servers[0].requests.contains { $0.fields["If-Range"] == "\"0\"" })
+        #expect(try next.matches(fileAt: folder.file("film.bin")))
     }
 
     @Test(

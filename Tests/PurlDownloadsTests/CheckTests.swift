@@ -97,15 +97,6 @@ struct CheckTests {
         _ = try await second.file()
     }
 
-    @Test("The Content-Digest of a 206 response is ignored")
-    func partDigest() async throws {
-        let rest = reply.field("Content-Digest", wrong)
-        let url = fixture.server.route("/f", reply.cut(afterBytes: 20_000).switching(after: 1, to: rest))
-        let downloader = fixture.downloader(url)
-        downloader.start()
-        #expect(try content.matches(fileAt: try await downloader.file()))
-    }
-
     @Test("The Content-Digest of a 200 response is checked when the rest came later, in another process too")
     func remembered() async throws {
         let gate = ServerGate()

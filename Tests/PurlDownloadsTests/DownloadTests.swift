@@ -30,6 +30,19 @@ struct DownloadTests {
         #expect(fixture.names(in: fixture.unfinished).isEmpty)
     }
 
+    @Test("What a process was writing when it was killed is removed, too")
+    func remainders() async throws {
+        let downloader = fixture.downloader(fixture.server.route("/film", reply))
+        try FileManager.default.createDirectory(at: fixture.unfinished, withIntermediateDirectories: true)
+        for file in [fixture.item(downloader), fixture.record(downloader)] {
+            try Data("half".utf8).write(to: file.appendingPathExtension("new"))
+        }
+        downloader.start()
+        _ = try await downloader.file()
+        await downloader.waitUntilIdle()
+        #expect(fixture.names(in: fixture.unfinished).isEmpty)
+    }
+
     @Test("An empty file is downloaded")
     func empty() async throws {
         let downloader = fixture.downloader(fixture.server.route("/empty", .bytes(Data())))

@@ -135,9 +135,15 @@ private struct CrashingFile {
     }
 
     /// Power is lost: of what was not synchronised, anything survives. Returns whether everything counts that was
-    /// synchronised together with the page that says so.
+    /// synchronised together with the page that says so, and that no later page, which may survive, has dropped.
     mutating func losePower(_ random: inout some RandomNumberGenerator) -> Bool {
+        var later = disk
         let safe = Self.journal(.safe, of: disk, total, boot: nil)
+        let laterOnes = pending.compactMap { write -> RangeJournal? in
+            guard case .page(.safe, _) = write else { return nil }
+            later.take(write)
+            return Self.journal(.safe, of: later, total, boot: nil)
+        }
         for write in pending {
             switch write {
             case .bytes(let new, let offset):
@@ -153,7 +159,11 @@ private struct CrashingFile {
         boot += 1
         cache = disk
         recover()
-        return (safe?.present ?? []).allSatisfy { part in plan.present.contains { $0.contains(part) } }
+        func isIn(_ ranges: [Range<Int64>], _ index: Int64) -> Bool { ranges.contains { $0.contains(index) } }
+        let counted = plan.present
+        return (safe?.present ?? []).joined().allSatisfy { index in
+            isIn(counted, index) || !laterOnes.allSatisfy { isIn($0.present, index) }
+        }
     }
 
     private static func journal(

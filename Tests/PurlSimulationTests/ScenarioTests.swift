@@ -11,6 +11,12 @@ import Testing
         try scenario.run(seed)
     }
 
+    /// Each has once shown a fault.
+    @Test(arguments: [("managed-downloads", 5961), ("invalidated-session", 4083)])
+    func whatOnceFailedHolds(scenario: String, seed: UInt64) throws {
+        try #require(Scenario.named(scenario)).run(Seed(seed))
+    }
+
     @Test(arguments: Scenario.all)
     func aSeedMakesTheSameStoryTwice(scenario: Scenario) throws {
         let (first, second) = (try scenario.run(17), try scenario.run(17))

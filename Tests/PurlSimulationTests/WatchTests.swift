@@ -71,6 +71,14 @@ import Testing
                 == ["task 1: didComplete is called before didFinishDownloading"])
     }
 
+    @Test func aCancelledTaskNeedNotReceiveItsData() {
+        let data = TransferTrace.DelegateCall(number: 1, method: .didReceiveData)
+        let end = TransferTrace.DelegateCall(number: 2, method: .didComplete)
+        let calls: [Kind] = [.queued(data), .queued(end), .began(end), .ended(end)]
+        #expect(brokenRules([.call(.cancel)] + calls).isEmpty)
+        #expect(brokenRules(calls) == ["task 1: didComplete is called before didReceive data"])
+    }
+
     // MARK: Memory
 
     private static let response = Kind.responseHead(

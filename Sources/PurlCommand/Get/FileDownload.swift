@@ -26,6 +26,9 @@ struct FileDownload: Sendable {
     private let context: Context
     private let messages: MessagePrinter
     private let trace: VerboseLog
+    private let verification: FileVerification
+    /// What several servers say of the file, where nothing else tells what it has to be.
+    private var agreement: MirrorAgreement?
     /// What is known of the server's ranges.
     private let experience = ParallelTransfer.Experience()
 
@@ -39,6 +42,7 @@ struct FileDownload: Sendable {
         messages = MessagePrinter(
             console: console, isQuiet: context.options.verbosity == .quiet,
             subject: context.isOneOfMany ? request.url.shownOrigin : nil, events: events)
+        verification = FileVerification(request, number: number, context)
         trace = VerboseLog(
             console: context.options.verbosity == .verbose ? console : nil, name: messages.subject ?? "",
             messages: messages)
@@ -87,15 +91,17 @@ struct FileDownload: Sendable {
         do throws(CommandFailure) {
             // Where the server may choose another name, its response decides.
             if destination.choice != .url {
-                _ = try checksum(of: destination)
-                try checkDigestsCanBeKept(of: destination)
+                _ = try verification.checksum(of: destination)
+                try verification.checkDigestsCanBeKept(of: destination)
             }
             if context.pieces != nil, destination.parts == nil { throw CommandFailure("“--digests” needs a file.") }
             if let bytes = await lengthOfCompleteFile(destination) {
-                try await keepDigests(ofComplete: destination)
+                try await verification.keepDigests(ofComplete: destination)
                 return (announceComplete(destination, bytes: bytes), destination)
             }
-            return try await runAttempts(to: destination)
+            var download = self
+            download.agreement = await findAgreement(on: destination)
+            return try await download.runAttempts(to: destination)
         } catch {
             fail(error.sentence, destination)
             return (.failed, destination)
@@ -106,30 +112,19 @@ struct FileDownload: Sendable {
     private func lengthOfCompleteFile(_ destination: Destination) async -> Int64? {
         guard context.options.resumes, let parts = destination.parts else { return nil }
         guard !isChecked else {
-            let checksum = try? checksum(of: destination)
             guard parts.length == 0, let bytes = parts.length(of: destination.file),
-                checksum != nil || !expectsChecksum
+                await verification.accepts(complete: destination)
             else { return nil }
-            let (actual, pieces) =
-                (try? await digests(of: destination.file, checksum != nil, context.pieces)) ?? (nil, nil)
-            return actual == checksum && context.pieces.map({ $0.isRight(pieces) }) ?? true ? bytes : nil
+            return bytes
         }
         return context.options.updates ? nil : parts.lengthOfFinishedFile(for: request.urls)
     }
 
-    private var expectsChecksum: Bool { request.checksum != nil || context.checksums != nil }
-
     /// Whether something tells what the file has to be.
-    private var isChecked: Bool { expectsChecksum || context.pieces != nil }
+    private var isChecked: Bool { verification.expectsChecksum || context.pieces != nil }
 
     /// What follows “complete” of a file that is what it has to be.
     private var checked: String { isChecked ? " and checked" : "" }
-
-    /// The checksum that the file must have; `nil` if there is none. Throws when the list of `--check` does not have it.
-    private func checksum(of destination: Destination) throws(CommandFailure) -> Checksum? {
-        if let checksum = request.checksum { return checksum }
-        return try context.checksums?.checksum(of: destination.name)
-    }
 
     /// The recorded URLs of bytes that this download may resume or replace.
     private func sources(for destination: Destination) -> [URL] {
@@ -141,7 +136,26 @@ struct FileDownload: Sendable {
 
     /// What tells whether bytes of several servers belong together: the checksum of the whole, or of the list of its pieces.
     private func proof(of destination: Destination) -> Checksum? {
-        (try? checksum(of: destination)) ?? context.pieces.map { Checksum(bytes: $0.pieceList.sha256) }
+        givenProof(of: destination) ?? agreement?.checksum
+    }
+
+    /// The same, where the user has said it.
+    private func givenProof(of destination: Destination) -> Checksum? {
+        (try? verification.checksum(of: destination)) ?? context.pieces.map { Checksum(bytes: $0.pieceList.sha256) }
+    }
+
+    /// Asks the mirrors what they have, where that decides whether parts are requested from several of them.
+    private func findAgreement(on destination: Destination) async -> MirrorAgreement? {
+        guard request.urls.count > 1, context.options.connections.limit > 1, !context.options.updates,
+            destination.parts != nil, givenProof(of: destination) == nil
+        else { return nil }
+        let trace = trace
+        return await MirrorAgreement.find(
+            among: request.urls.map(plainRequest), context.options.codings.content, in: context.session
+        ) { request, response in
+            trace.request(request)
+            trace.response(response)
+        }
     }
 
     // MARK: Attempts
@@ -168,7 +182,7 @@ struct FileDownload: Sendable {
             let proof = proof(of: destination)
         else { return mirrors }
         let recorded = mirrors.current
-        mirrors.joinAll(under: proof)
+        mirrors.joinAll(givenProof(of: destination) == nil ? agreement?.urls : nil, under: proof)
         // The record has to tell before a byte of another server is in the file.
         guard mirrors.current != recorded, destination.parts?.length ?? 0 > 0 else { return mirrors }
         do {
@@ -245,10 +259,13 @@ struct FileDownload: Sendable {
 
         mutating func deliver(_ report: Report) async throws(CommandFailure) -> Delivery<DownloadOutcome> {
             time.pause()
-            switch try await download.verify(destination, output.stream, report.task) {
+            let agreed = mirrors.isJoined ? download.agreement?.checksum : nil
+            switch try await download.verification.verify(
+                destination, output.stream, report.task, agreed: agreed)
+            {
             case .right(let digests):
                 try confirmBytes()
-                if let digests { try download.save(digests, of: destination) }
+                if let digests { try download.verification.save(digests, of: destination) }
             case .interrupted: return .over(try await conclude(report, .interrupted))
             case .wrong(let sentence):
                 guard case .file = output else { throw CommandFailure(sentence) }
@@ -327,12 +344,7 @@ struct FileDownload: Sendable {
     ) async {
         guard let parts = destination.parts, parts.length > 0, let proof = proof(of: destination) else { return }
         var head = plainRequest(mirrors.origin)
-        head.httpMethod = "HEAD"
-        head.cachePolicy = .reloadIgnoringLocalCacheData
-        // The version whose rest is requested.
-        if head.value(forHTTPHeaderField: "Accept-Encoding") == nil {
-            head.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-        }
+        head.askForHead()
         guard let (_, response) = try? await context.session.data(for: head) as? (Data, HTTPURLResponse) else { return }
         trace.request(head)
         trace.response(response)
@@ -481,7 +493,7 @@ struct FileDownload: Sendable {
 
     /// Throws when a file of this name and length is refused.
     private func checkConditions(_ destination: Destination, length: Int64) throws(CommandFailure) {
-        _ = try checksum(of: destination)
+        _ = try verification.checksum(of: destination)
         if let maximum = context.options.maximumLength, length > maximum {
             throw .tooLong(destination.name, maximum, length: length)
         }
@@ -490,6 +502,7 @@ struct FileDownload: Sendable {
     private func plainRequest(_ url: URL) -> URLRequest {
         var urlRequest = URLRequest(url: url)
         for header in context.options.headers { urlRequest.addValue(header.value, forHTTPHeaderField: header.name) }
+        urlRequest.askForDigest(in: context.session)
         return urlRequest
     }
 
@@ -498,7 +511,7 @@ struct FileDownload: Sendable {
         // What has arrived is resumed as it is.
         if destination.parts?.length ?? 0 == 0 { context.options.codings.addFields(to: &urlRequest) }
         // A file with another checksum than the expected one is not a version to keep.
-        if destination.isUpdate, !expectsChecksum, let parts = destination.parts {
+        if destination.isUpdate, !verification.expectsChecksum, let parts = destination.parts {
             addConditions(to: &urlRequest, parts)
         }
         return urlRequest
@@ -574,125 +587,6 @@ struct FileDownload: Sendable {
             "\(destination.name): up to date (\(ByteText.count(bytes)))",
             completion("upToDate", destination, bytes: bytes))
         return .complete(bytes: bytes, new: 0)
-    }
-
-    private static func mismatch(_ destination: Destination, _ actual: Checksum, _ expected: Checksum) -> String {
-        "“\(destination.name)” has the wrong SHA-256: \(actual.hexadecimal) instead of \(expected.hexadecimal)."
-    }
-
-    /// Whether the complete bytes have the expected checksum.
-    private enum Verification {
-        /// - Parameter digests: Those of the pieces, where they are kept.
-        case right(PieceDigests?)
-        case interrupted
-        case wrong(sentence: String)
-    }
-
-    /// Compares the complete bytes with the expected checksum and the list of pieces, if there are any. What is not known of the
-    /// pieces from their arrival is read.
-    private func verify(
-        _ destination: Destination, _ stream: StreamSink?, _ report: FetchTask.Report
-    ) async throws(CommandFailure) -> Verification {
-        // What its user says of the file counts, and not what its server says.
-        let expected = try checksum(of: destination) ?? (context.pieces == nil ? report.serverChecksum : nil)
-        if let actual = stream?.checksum {
-            guard let expected, actual != expected else { return .right(nil) }
-            return .wrong(
-                sentence: "\(Self.mismatch(destination, actual, expected)) The bytes were written to it all the same.")
-        }
-        guard let parts = destination.parts else { return .right(nil) }
-        let known = knownPieces(report.pieces, length: parts.length)
-        let readsPieces = known == nil && (context.pieces != nil || context.options.keepsDigests)
-        guard expected != nil || readsPieces else { return .right(known) }
-        let (actual, found): (Checksum?, PieceDigests?)
-        do {
-            show(expected != nil ? "checking the SHA-256" : "digesting the pieces", destination)
-            defer { context.display.hide(number: number) }
-            (actual, found) = try await digests(
-                of: parts.bytes, expected != nil, readsPieces ? context.pieces ?? .empty : nil)
-        } catch is CancellationError {
-            return .interrupted
-        } catch {
-            throw CommandFailure(
-                "“\(destination.name).part” cannot be read: \((error as NSError).localizedDescription)")
-        }
-        if readsPieces, let list = context.pieces, !list.isRight(found) {
-            return .wrong(
-                sentence: "“\(destination.name)” has other pieces than the list. The received bytes were removed.")
-        }
-        if let expected, let actual, actual != expected {
-            return .wrong(sentence: "\(Self.mismatch(destination, actual, expected)) The received bytes were removed.")
-        }
-        return .right(known ?? found)
-    }
-
-    /// The digests of the complete file's pieces as they arrived; `nil` where that is not known, or not the usual pieces.
-    private func knownPieces(_ checked: CheckedPieces, length: Int64) -> PieceDigests? {
-        switch checked {
-        case .none: nil
-        case .listed: context.pieces?.ofFile(length: length)
-        case .digested(let pieces, let digests):
-            pieces.pieceLength == PieceDigests.usualPieceLength && pieces.total == length
-                ? PieceDigests(pieces, digests: digests) : nil
-        }
-    }
-
-    private func show(_ remark: String, _ destination: Destination) {
-        if !isQuiet { context.display.show({ remark }, name: destination.name, number: number) }
-    }
-
-    /// Reads a file once for its checksum and the digests of its pieces, whichever are wanted.
-    ///
-    /// - Parameter list: One of pieces of the length that is wanted; `nil` for none.
-    private func digests(
-        of file: URL, _ withWhole: Bool, _ list: PieceDigests?
-    ) async throws -> (Checksum?, PieceDigests?) {
-        guard let list else { return (withWhole ? try await Checksum.ofFile(at: file) : nil, nil) }
-        var whole = withWhole ? SHA256() : nil
-        let pieces = try await PieceDigests.ofFile(at: file, pieceLength: list.pieceLength, whole: &whole)
-        return (whole.map { Checksum($0) }, pieces)
-    }
-
-    /// Throws where the digests of the pieces cannot be kept.
-    private func checkDigestsCanBeKept(of destination: Destination) throws(CommandFailure) {
-        guard context.options.keepsDigests else { return }
-        guard destination.parts != nil else { throw CommandFailure("“--keep-digests” needs a file.") }
-        let list = PieceDigests.list(of: destination.file)
-        guard FileEntry(at: list) == .missing || PieceDigests.isList(list) else {
-            throw CommandFailure(
-                "“\(destination.name)\(PieceDigests.suffix)” is not a list that purl has written. It was left as it is."
-            )
-        }
-    }
-
-    private func save(_ digests: PieceDigests, of destination: Destination) throws(CommandFailure) {
-        guard context.options.keepsDigests, let parts = destination.parts else { return }
-        try checkDigestsCanBeKept(of: destination)
-        let text = Array(digests.text(name: destination.file.lastPathComponent).utf8)
-        let list = PieceDigests.list(of: destination.file)
-        do throws(SystemError) {
-            let file = try parts.layer.createSuccessor(of: list.path, text.span.bytes)
-            try file.openToOthers()
-            try parts.layer.installSuccessor(of: list.path)
-        } catch {
-            let name = destination.name + PieceDigests.suffix
-            throw CommandFailure("“\(name)” cannot be written: \(String(cString: strerror(error.code)))")
-        }
-    }
-
-    /// Digests a file that is complete already.
-    private func keepDigests(ofComplete destination: Destination) async throws(CommandFailure) {
-        guard context.options.keepsDigests else { return }
-        do {
-            show("digesting the pieces", destination)
-            defer { context.display.hide(number: number) }
-            let (_, pieces) = try await digests(of: destination.file, false, context.pieces ?? .empty)
-            if let pieces { try save(pieces, of: destination) }
-        } catch let error as CommandFailure {
-            throw error
-        } catch {
-            throw CommandFailure("“\(destination.name)” cannot be read: \((error as NSError).localizedDescription)")
-        }
     }
 
     /// Prints how the download ended, and whether the next command can resume it.

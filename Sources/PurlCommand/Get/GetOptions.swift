@@ -145,7 +145,7 @@ extension GetOptions {
                 """
                 another URL of the same file, requested when the one before it has failed, with its retries. With --sha256,
                 --check or --digests it continues the bytes that have arrived, and with --connections it is asked for
-                parts at the same time; otherwise it starts over
+                parts at the same time, also where both servers name the same digest; otherwise it starts over
                 """),
             .value(
                 "--input-file", "FILE", \.inputFile, OptionValue.text,

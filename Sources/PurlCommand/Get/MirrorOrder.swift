@@ -8,8 +8,8 @@ struct MirrorOrder {
     private(set) var current: URL
     private var rest: [URL]
     private let all: [URL]
-    /// Whether several servers are asked at the same time.
-    private var isSimultaneous = false
+    /// The servers that are asked at the same time; empty where one is asked after another.
+    private var together: [URL] = []
 
     /// - Parameter recorded: The URL in the record of the bytes there are, if any.
     init(_ request: DownloadRequest, recorded: URL?) {
@@ -25,14 +25,15 @@ struct MirrorOrder {
     var origin: URL { JoinedBytes.origin(of: current) }
 
     /// The servers that are asked for parts beside the current one.
-    var simultaneous: [URL] {
-        isSimultaneous ? all.filter { $0.absoluteString != origin.absoluteString } : []
-    }
+    var simultaneous: [URL] { together.filter { $0.absoluteString != origin.absoluteString } }
 
-    /// Lets all servers send parts at the same time, whose bytes only this checksum proves.
-    mutating func joinAll(under checksum: Checksum) {
-        guard all.count > 1 else { return }
-        isSimultaneous = true
+    /// Lets servers send parts at the same time, whose bytes only this checksum proves.
+    ///
+    /// - Parameter some: Those that do, the current one among them; `nil` for all.
+    mutating func joinAll(_ some: [URL]? = nil, under checksum: Checksum) {
+        let servers = some ?? all
+        guard servers.count > 1, servers.contains(where: { $0.absoluteString == origin.absoluteString }) else { return }
+        together = servers
         join(under: checksum)
     }
 
@@ -47,8 +48,11 @@ struct MirrorOrder {
     /// The current server alone is asked for the whole, of which it has sent only a part.
     mutating func startOver() {
         current = origin
-        isSimultaneous = false
+        together = []
     }
+
+    /// Whether the bytes may be those of several servers.
+    var isJoined: Bool { current != origin }
 
     /// The current server's bytes, and those of other ones, are joined.
     mutating func join(under checksum: Checksum) {

@@ -33,6 +33,8 @@ package final class ParallelTransfer: Sendable {
         case failed(any Error)
         /// The server has sent something of another version.
         case again
+        /// The only connection has brought bytes that are not what its response has said, and they were cut.
+        case damaged(URLError)
     }
 
     fileprivate enum Leader {
@@ -57,6 +59,10 @@ package final class ParallelTransfer: Sendable {
         var isAdvertised = false
         /// How many bytes were there when the leader's response began.
         var presentCount: Int64?
+        /// What the leader's response says of its bytes, where these are a part.
+        var claim: PartDigest?
+        /// The digest that the leader's response names of the whole: a part that names the same one says nothing of itself.
+        var wholeDigest: String?
         var split: Split?
         var helpers: [RangePlan.Reader: RangeRequest] = [:]
         var lastReader = RangedFile.leader
@@ -144,6 +150,8 @@ package final class ParallelTransfer: Sendable {
             state.leader = .running(task)
             state.request = task.currentRequest ?? task.originalRequest
             state.presentCount = file.presentCount
+            state.claim = PartDigest(of: response)
+            state.wholeDigest = response.statusCode == 200 ? response.contentSHA256 : nil
             state.isAdvertised = RangeProof.advertisesRanges(response)
         }
         let isWanted = state.withLock { $0.slots > 1 || $0.growth != nil } || file.checksPieces
@@ -159,6 +167,26 @@ package final class ParallelTransfer: Sendable {
 
     /// The leader has ended. `completion` receives the end of the attempt, when no connection is open any more.
     package func leaderEnded(_ error: (any Error)?, completion: @escaping @Sendable (End) -> Void) {
+        let claim = state.withLock { $0.split == nil ? $0.claim : nil }
+        guard error == nil, let claim, !file.isRanged, claim.bytes.upperBound == file.presentCount else {
+            return leaderIsDone(error, completion)
+        }
+        Worker.shared.run(on: .downloads) { [self] in
+            if !file.has(claim) {
+                let damage = Result { try file.cut(to: claim.bytes.lowerBound) }
+                state.withLock { state in
+                    switch damage {
+                    case .success: state.stop = state.stop ?? .damaged(Self.damage(claim.bytes, Self.otherDigest))
+                    case .failure(let error): state.stop = state.stop ?? .failed(error)
+                    }
+                }
+                onProgress()
+            }
+            leaderIsDone(nil, completion)
+        }
+    }
+
+    private func leaderIsDone(_ error: (any Error)?, _ completion: @escaping @Sendable (End) -> Void) {
         state.withLock { state in
             switch state.leader {
             case .over: state.leader = .gone
@@ -231,18 +259,23 @@ package final class ParallelTransfer: Sendable {
                 state.stop = state.stop ?? .failed(error)
                 return nil
             case .dropped(let bytes, let readers):
-                state.needsRepair = true
-                if let number = state.split?.servers.culprit(of: readers) {
-                    return drop(number, &state, because: Self.wrongPiece(bytes))
-                }
-                state.drops[bytes.lowerBound, default: 0] += 1
-                guard state.drops[bytes.lowerBound, default: 0] >= Self.mostDrops else { return .damaged(bytes) }
-                state.stop = state.stop ?? .failed(Self.wrongPiece(bytes))
-                return nil
+                return dropped(bytes, of: readers, &state, because: Self.damage(bytes, "are not those of the list"))
             }
         }
         if let event { onEvent(event) }
         proceed()
+    }
+
+    /// Bytes are missing again, which these readers have brought.
+    private func dropped(
+        _ bytes: Range<Int64>, of readers: Set<RangePlan.Reader>, _ state: inout State, because error: URLError
+    ) -> Event? {
+        state.needsRepair = true
+        if let number = state.split?.servers.culprit(of: readers) { return drop(number, &state, because: error) }
+        state.drops[bytes.lowerBound, default: 0] += 1
+        guard state.drops[bytes.lowerBound, default: 0] >= Self.mostDrops else { return .damaged(bytes) }
+        state.stop = state.stop ?? .failed(error)
+        return nil
     }
 
     /// Requests nothing more of a server. `nil` when that is so already.
@@ -253,8 +286,10 @@ package final class ParallelTransfer: Sendable {
         return .dropped(split.servers[number].request.url, reason: error.reason)
     }
 
-    private static func wrongPiece(_ bytes: Range<Int64>) -> URLError {
-        let sentence = "The server's bytes \(bytes.lowerBound)-\(bytes.upperBound - 1) are not those of the list."
+    private static let otherDigest = "have another digest than it has sent"
+
+    private static func damage(_ bytes: Range<Int64>, _ what: String) -> URLError {
+        let sentence = "The server's bytes \(bytes.lowerBound)-\(bytes.upperBound - 1) \(what)."
         return URLError(.badServerResponse, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
     }
 
@@ -266,6 +301,17 @@ package final class ParallelTransfer: Sendable {
             let isNeeded = file.plan(in: split.generation)?.readers.contains(helper.reader) == true
             file.forget(helper.reader, in: split.generation)
             state.helpers[helper.reader] = nil
+            if end.isDamaged {
+                do {
+                    try file.drop(helper.range, in: split.generation)
+                } catch {
+                    state.stop = state.stop ?? .failed(error)
+                    return nil
+                }
+                return dropped(
+                    helper.range, of: [helper.reader], &state,
+                    because: Self.damage(helper.range, Self.otherDigest))
+            }
             guard helper.number == RangeServers.leader else {
                 return mirrorEnded(helper, end, isNeeded: isNeeded, &state)
             }
@@ -425,7 +471,11 @@ package final class ParallelTransfer: Sendable {
         case .ended(let failure): error = failure
         case .gone: error = nil
         }
-        if case .failed(let failure) = state.stop { return .failed(failure, nil) }
+        switch state.stop {
+        case .failed(let failure): return .failed(failure, nil)
+        case .damaged(let damage): return .again(damage, nil)
+        case .byOwner, .again, nil: break
+        }
         do {
             switch try file.join() {
             case .complete: return .complete
@@ -492,7 +542,7 @@ package final class ParallelTransfer: Sendable {
             let connection = state.freeNumber
             let request = RangeRequest(
                 range, of: split.total, by: reader, from: split.servers[number], number, of: file,
-                in: split.generation, session: session, over: connection,
+                in: split.generation, session: session, over: connection, wholeDigest: state.wholeDigest,
                 onExchange: { [onExchange] in onExchange(connection, $0, $1) }, onProgress: onProgress,
                 onProof: { [weak self] in self?.confirm(number, $0, $1) },
                 completion: { [self] helper, end in helperEnded(helper, end) })
@@ -517,6 +567,7 @@ package final class ParallelTransfer: Sendable {
         case .byOwner: return .failed(URLError(.cancelled), nil)
         case .failed(let error): return .failed(error, nil)
         case .again: return .again(nil, nil)
+        case .damaged(let damage): return .again(damage, nil)
         case nil: break
         }
         // The leader has started over, alone.

@@ -25,6 +25,8 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         var received: Int64 = 0
         /// Whether it was not needed any more.
         var isCancelled = false
+        /// Whether the bytes have another digest than the response has said.
+        var isDamaged = false
     }
 
     let reader: RangePlan.Reader
@@ -35,17 +37,22 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
     let connection: Int
     private let server: RangeServers.Server
     private let total: Int64
+    private let file: RangedFile
     private let sink: RangeSink
     private let task: URLSessionDataTask
     private let onExchange: @Sendable (URLSessionTask, RangeRequestEvent) -> Void
     private let onProof: @Sendable (RangeProof, URLRequest?) -> Void
     private let completion: @Sendable (RangeRequest, End) -> Void
     private let end = Mutex(End())
+    /// What the response says of its bytes.
+    private let claim = Mutex<PartDigest?>(nil)
+    private let wholeDigest: String?
     private let metrics = Mutex<URLSessionTaskMetrics?>(nil)
 
     /// - Parameters:
     ///   - total: The length of the whole.
     ///   - connection: Its number among the connections that are open.
+    ///   - wholeDigest: What the server has said of the whole. One that says the same of a part has not digested that.
     ///   - onExchange: Called with what the connection does.
     ///   - onProof: Called when the response has proved to be the range, with the version's proof and the last request.
     ///   - onOver: Called when the connection is not needed any more.
@@ -53,7 +60,8 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
     init(
         _ range: Range<Int64>, of total: Int64, by reader: RangePlan.Reader, from server: RangeServers.Server,
         _ number: RangeServers.Number, of file: RangedFile, in generation: RangedFile.Generation, session: URLSession,
-        over connection: Int, onExchange: @escaping @Sendable (URLSessionTask, RangeRequestEvent) -> Void,
+        over connection: Int, wholeDigest: String?,
+        onExchange: @escaping @Sendable (URLSessionTask, RangeRequestEvent) -> Void,
         onProgress: @escaping @Sendable () -> Void, onProof: @escaping @Sendable (RangeProof, URLRequest?) -> Void,
         completion: @escaping @Sendable (RangeRequest, End) -> Void
     ) {
@@ -66,6 +74,8 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         self.onExchange = onExchange
         self.onProof = onProof
         self.completion = completion
+        self.file = file
+        self.wholeDigest = wholeDigest
         sink = RangeSink(file, reader, generation, count: Int64(range.count), onProgress: onProgress)
         let request =
             server.proof?.request(for: range, like: server.request)
@@ -109,6 +119,8 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         }
         if let response { onExchange(dataTask, .response(response, isAccepted: verdict == .proven)) }
         guard verdict == .proven, let proof else { return completionHandler(.cancel) }
+        let claim = response.flatMap { PartDigest(of: $0) }
+        self.claim.withLock { $0 = claim?.sha256 == wholeDigest ? nil : claim }
         onProof(proof, dataTask.currentRequest)
         completionHandler(.allow)
     }
@@ -131,7 +143,16 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
             }
             return end
         }
-        completion(self, end)
+        guard end.verdict == .proven, end.received == range.count, let claim = claim.withLock({ $0 }),
+            claim.bytes == range
+        else {
+            return completion(self, end)
+        }
+        Worker.shared.run(on: .downloads) { [self] in
+            var end = end
+            end.isDamaged = !file.has(claim)
+            completion(self, end)
+        }
     }
 }
 

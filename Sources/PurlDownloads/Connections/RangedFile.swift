@@ -423,19 +423,55 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
                 let verdict = checker.settle(job, in: file)
             else { return nil }
             guard case .dropped(let bytes, _) = verdict else { return verdict }
-            plan.drop(bytes)
-            // The bytes that are missing now are not zero.
-            state.content = .ranged(plan, version, isClean: false)
-            // So that the page that counts after a power loss soon agrees.
-            state.unsafeCount += Int64(bytes.count)
             do {
-                try save(.written, &state)
-                if let data = try file.loadRecord(), let record = SinkRecord(data) { try save(record, of: plan) }
+                try drop(bytes, from: &plan, version, &state)
                 return verdict
             } catch {
                 return .failed(error)
             }
         }
+    }
+
+    private func drop(
+        _ bytes: Range<Int64>, from plan: inout RangePlan, _ version: RangeJournal.Version, _ state: inout State
+    ) throws {
+        plan.drop(bytes)
+        // The bytes that are missing now are not zero.
+        state.content = .ranged(plan, version, isClean: false)
+        // So that the page that counts after a power loss soon agrees.
+        state.unsafeCount += Int64(bytes.count)
+        try save(.written, &state)
+        if let data = try file.loadRecord(), let record = SinkRecord(data) { try save(record, of: plan) }
+    }
+
+    // MARK: What a response says of its bytes
+
+    /// Whether bytes are what their response has said; `true` where they cannot be read.
+    func has(_ claim: PartDigest) -> Bool {
+        guard let read = try? file.makeReader() else { return true }
+        let start = claim.bytes.lowerBound
+        let found = try? FileDigest.sha256(
+            length: Int64(claim.bytes.count), isStopped: { false },
+            read: { try read(start + $0.lowerBound..<start + $0.upperBound) })
+        return found == nil || found == .some(claim.sha256)
+    }
+
+    /// Bytes of one connection are not what their response has said, and are missing from now on.
+    func drop(_ bytes: Range<Int64>, in generation: Generation) throws {
+        try state.withLock { state in
+            guard state.generation == generation, case .ranged(var plan, let version, _) = state.content else { return }
+            guard plan.hasRoomToDrop else { throw CocoaError(.fileWriteUnknown) }
+            try drop(bytes, from: &plan, version, &state)
+        }
+    }
+
+    /// The same for the end of a file that one connection has brought.
+    func cut(to length: Int64) throws {
+        let record = try file.loadRecord().flatMap { SinkRecord($0) }
+        // Without a record nothing tells of which version they are.
+        try truncate(to: record == nil ? 0 : length)
+        guard let record else { return }
+        try file.saveRecord(try record.stopped(at: length, in: file, inBoot: file.bootIdentifier))
     }
 
     // MARK: BodySink

@@ -50,7 +50,8 @@ final class ItemFile: Sendable {
         state.withLock { state in
             guard validity.isValid, case .open = state else { return }
             state = .closed
-            // Also a damaged one.
+            // Also a damaged one, and what a process was writing when it was killed.
+            files.remove(files.successor(of: url.path))
             files.remove(url.path)
         }
     }

@@ -14,4 +14,11 @@ extension GeneratedContent {
 
     /// SHA-256 as the value of `Repr-Digest` and `Content-Digest`.
     var digestField: String { "sha-256=:\(Data(digest).base64EncodedString()):" }
+
+    /// The same of some of its bytes.
+    func digestField(of range: Range<Int>) -> String {
+        var state = SHA256()
+        state.update(bytes(range).bytes)
+        return "sha-256=:\(Data(state.finalize()).base64EncodedString()):"
+    }
 }
