@@ -11,8 +11,8 @@ private let mebi = 1 << 20
 @Suite("Several connections for one file", .timeLimit(.minutes(5)))
 struct ParallelTests {
     let fixture: DownloadFixture
-    let content = GeneratedContent(size: 8 * mebi, seed: 7)
-    let other = GeneratedContent(size: 8 * mebi, seed: 8)
+    let content = GeneratedContent(size: 6 * mebi, seed: 7)
+    let other = GeneratedContent(size: 6 * mebi, seed: 8)
 
     init() throws { fixture = try DownloadFixture() }
 
@@ -55,12 +55,12 @@ struct ParallelTests {
     @Test(
         "Without a length, a strong validator or ranges there is one connection",
         arguments: [
-            Reply.generated(GeneratedContent(size: 8 << 20, seed: 7)),
-            Reply.generated(GeneratedContent(size: 8 << 20, seed: 7)).entityTag("W/\"v1\""),
-            Reply.generated(GeneratedContent(size: 8 << 20, seed: 7)).entityTag("\"v1\"").acceptRanges("none"),
-            Reply.generated(GeneratedContent(size: 8 << 20, seed: 7)).entityTag("\"v1\"").chunked(),
-            Reply.generated(GeneratedContent(size: 8 << 20, seed: 7)).entityTag("\"v1\"").untilClose(),
-            Reply.generated(GeneratedContent(size: 8 << 20, seed: 7)).entityTag("\"\u{E9}\""),
+            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)),
+            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("W/\"v1\""),
+            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("\"v1\"").acceptRanges("none"),
+            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("\"v1\"").chunked(),
+            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("\"v1\"").untilClose(),
+            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("\"\u{E9}\""),
         ])
     func one(reply: Reply) async throws {
         let url = fixture.server.route("/f", reply)
@@ -163,7 +163,7 @@ struct ParallelTests {
 
     @Test("A version of another length replaces the one that is divided")
     func newLength() async throws {
-        let longer = GeneratedContent(size: 9 * mebi, seed: 9)
+        let longer = GeneratedContent(size: 7 * mebi, seed: 9)
         let url = fixture.server.route(
             "/f", reply.switching(after: 2, to: Reply.generated(longer).entityTag("\"v2\"")))
         #expect(try longer.matches(fileAt: try await fetch(downloader(url))))

@@ -33,6 +33,34 @@ struct RangePlanTests {
         #expect(RangePlan(total: 100, present: plan.present) == plan)
     }
 
+    @Test("What a response digests as a whole is not shared, and not digested where it is shared already")
+    func undivided() {
+        var plan = RangePlan(total: 16 * mebi)
+        plan.assignLeader(0)
+        let isWhole = plan.keepWhole(0, 0..<16 * mebi)
+        #expect(isWhole)
+        let shared = plan.assign(1)
+        #expect(shared == nil)
+        plan.release(0)
+        let again = [plan.assign(0), plan.assign(1)]
+        #expect(again == [0..<16 * mebi, 8 * mebi..<16 * mebi])
+        let areWhole = [plan.keepWhole(0, 0..<16 * mebi), plan.keepWhole(1, 8 * mebi..<16 * mebi)]
+        #expect(areWhole == [false, true])
+        let third = plan.assign(2)
+        #expect(third == 4 * mebi..<8 * mebi)
+    }
+
+    @Test("The part of a connection that has just begun is as long as the others with what it has brought")
+    func spreadAfterTheFirstBytes() {
+        var plan = RangePlan(total: 8 * mebi, present: [0..<65_536])
+        plan.spread(over: 4)
+        #expect(plan.segments.map(\.start) == [0, 2 * mebi, 4 * mebi, 6 * mebi])
+        // Otherwise too little of it would be left.
+        var later = RangePlan(total: 8 * mebi, present: [0..<2 * mebi])
+        later.spread(over: 3)
+        #expect(later.segments.map(\.start) == [0, 4 * mebi, 6 * mebi])
+    }
+
     @Test(
         "The rest is spread in equal parts of at least 1 MiB",
         arguments: [(64, 4, 4), (64, 1, 1), (3, 8, 3), (1, 8, 1), (100, 3, 3)])

@@ -16,8 +16,8 @@ struct MirrorAgreement: Sendable {
         let length: Int64
     }
 
-    /// A server that takes longer to answer is not asked for parts at the same time.
-    private static let patience: TimeInterval = 3
+    /// A server that takes longer to answer, or sends its head byte by byte, is not asked for parts at the same time.
+    private static let patience = Duration.seconds(3)
 
     /// Asks each server for the digest of its file (RFC 9530), all of them at the same time.
     ///
@@ -33,7 +33,19 @@ struct MirrorAgreement: Sendable {
             for (number, request) in requests.enumerated() {
                 group.addTask { (number, await claim(of: request, content, in: session, onResponse)) }
             }
-            return await group.reduce(into: [Int: Claim]()) { $0[$1.0] = $1.1 }
+            let end = requests.count
+            group.addTask {
+                try? await Task.sleep(for: patience)
+                return (end, nil)
+            }
+            var claims: [Int: Claim] = [:]
+            var open = requests.count
+            while open > 0, let (number, claim) = await group.next(), number != end {
+                claims[number] = claim
+                open -= 1
+            }
+            group.cancelAll()
+            return claims
         }
         for claim in requests.indices.compactMap({ claims[$0] }) {
             let urls = requests.indices.filter { claims[$0] == claim }.compactMap { requests[$0].url }
@@ -48,7 +60,6 @@ struct MirrorAgreement: Sendable {
     ) async -> Claim? {
         var head = request
         head.askForHead()
-        head.timeoutInterval = patience
         guard let (_, response) = try? await session.data(for: head) as? (Data, HTTPURLResponse) else { return nil }
         onResponse(head, response)
         guard response.statusCode == 200, response.expectedContentLength >= 0,

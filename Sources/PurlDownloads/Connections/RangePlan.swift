@@ -59,6 +59,8 @@ package struct RangePlan: Sendable, Equatable {
     /// The least part of a segment that another connection takes.
     private let share: Int64
     private var readings: [Reader: Reading] = [:]
+    /// Those whose rest no other connection shares.
+    private var undivided: Set<Reader> = []
     /// Bytes a second, of connections that have been measured.
     private var rates: [Reader: Double] = [:]
 
@@ -179,13 +181,16 @@ package struct RangePlan: Sendable, Equatable {
         }
     }
 
-    /// Splits the largest rest into equal parts, for so many connections that are about to begin.
+    /// Splits the largest rest into equal parts, for so many connections that are about to begin. What the first one of them has
+    /// just brought is of its part: with as much of the rest as the others it would end last.
     package mutating func spread(over count: Int) {
-        guard count > 1, let index = largestRest else { return }
-        let rest = segments[index].rest
-        let parts = min(Int64(count), Int64(rest.count) / share)
+        guard count > 1, let index = largestRest(isShared: false) else { return }
+        let segment = segments[index]
+        let parts = min(Int64(count), Int64(segment.rest.count) / share)
         guard parts > 1 else { return }
-        let bounds = (1..<parts).map { rest.lowerBound + Int64(rest.count) / parts * $0 }
+        let hasJustBegun = segment.front - segment.start + share <= (segment.end - segment.start) / parts
+        let start = hasJustBegun ? segment.start : segment.front
+        let bounds = (1..<parts).map { start + (segment.end - start) / parts * $0 }
         for bound in bounds.reversed() { split(index, at: bound) }
     }
 
@@ -200,7 +205,7 @@ package struct RangePlan: Sendable, Equatable {
         guard readings[reader] == nil else { return nil }
         joinComplete()
         if let index = unread { return read(index, by: reader) }
-        if segments.count < Self.maximumSegments, let index = largestRest,
+        if segments.count < Self.maximumSegments, let index = largestRest(isShared: true),
             let bound = boundary(of: segments[index], for: reader)
         {
             split(index, at: bound)
@@ -228,8 +233,23 @@ package struct RangePlan: Sendable, Equatable {
         segments.insert(Segment(start: bound, front: bound, end: end), at: index + 1)
     }
 
-    private var largestRest: Int? {
-        segments.indices.filter { !segments[$0].rest.isEmpty }.max { segments[$0].rest.count < segments[$1].rest.count }
+    /// - Parameter isShared: Whether those that are not to be shared are left out.
+    private func largestRest(isShared: Bool) -> Int? {
+        segments.indices.filter { index in
+            !segments[index].rest.isEmpty
+                && !(isShared && readers(of: segments[index]).contains(where: undivided.contains))
+        }.max { segments[$0].rest.count < segments[$1].rest.count }
+    }
+
+    /// From now on no other connection shares this reader's rest, whose bytes count as a whole only: its response names their
+    /// digest.
+    ///
+    /// - Parameter range: What its response carries.
+    /// - Returns: Whether nothing of it has been shared before.
+    package mutating func keepWhole(_ reader: Reader, _ range: Range<Int64>) -> Bool {
+        guard rest(of: reader) == range else { return false }
+        undivided.insert(reader)
+        return true
     }
 
     /// Where the rest of a segment is divided between its reader and another one; `nil` when it is too short.
@@ -340,7 +360,10 @@ package struct RangePlan: Sendable, Equatable {
     }
 
     /// The connection reads nothing any more.
-    package mutating func release(_ reader: Reader) { readings[reader] = nil }
+    package mutating func release(_ reader: Reader) {
+        readings[reader] = nil
+        undivided.remove(reader)
+    }
 
     /// A connection has been measured.
     package mutating func setRate(_ bytesPerSecond: Double, of reader: Reader) { rates[reader] = bytesPerSecond }

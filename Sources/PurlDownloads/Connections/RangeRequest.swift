@@ -38,6 +38,7 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
     private let server: RangeServers.Server
     private let total: Int64
     private let file: RangedFile
+    private let generation: RangedFile.Generation
     private let sink: RangeSink
     private let task: URLSessionDataTask
     private let onExchange: @Sendable (URLSessionTask, RangeRequestEvent) -> Void
@@ -74,7 +75,7 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         self.onExchange = onExchange
         self.onProof = onProof
         self.completion = completion
-        self.file = file
+        (self.file, self.generation) = (file, generation)
         self.wholeDigest = wholeDigest
         sink = RangeSink(file, reader, generation, count: Int64(range.count), onProgress: onProgress)
         let request =
@@ -119,8 +120,14 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         }
         if let response { onExchange(dataTask, .response(response, isAccepted: verdict == .proven)) }
         guard verdict == .proven, let proof else { return completionHandler(.cancel) }
-        let claim = response.flatMap { PartDigest(of: $0) }
-        self.claim.withLock { $0 = claim?.sha256 == wholeDigest ? nil : claim }
+        if let claim = response.flatMap({ PartDigest(of: $0) }), claim.sha256 != wholeDigest {
+            self.claim.withLock { $0 = claim }
+            // A part of it could not be compared: what is left of it is requested anew.
+            guard file.keepWhole(range, by: reader, in: generation) else {
+                end.withLock { $0.isCancelled = true }
+                return completionHandler(.cancel)
+            }
+        }
         onProof(proof, dataTask.currentRequest)
         completionHandler(.allow)
     }

@@ -246,6 +246,11 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         }
     }
 
+    /// Whether a connection's range is, and stays, its own as a whole.
+    func keepWhole(_ range: Range<Int64>, by reader: RangePlan.Reader, in generation: Generation) -> Bool {
+        change(in: generation) { $0.keepWhole(reader, range) } ?? false
+    }
+
     /// The plan; `nil` when the content is of another generation.
     package func plan(in generation: Generation) -> RangePlan? { change(in: generation) { $0 } }
 
