@@ -58,24 +58,24 @@ extension Fault {
 
     /// Descriptors are the whole process's, so nothing else may run meanwhile.
     static let descriptors: [Fault] = [
-        Fault("descriptors", "all taken before the task begins", .failure(.cannotConnectToHost))
+        Fault("descriptors", "none for a connection", .failure(.cannotConnectToHost))
             .with {
-                $0.disturb = { _, stage in stage.exhaust() }
+                // An upload's file is one of them; connections leave more than the rest to others.
+                $0.disturb = { _, stage in stage.exhaust(leaving: 8) }
                 // A connection in memory takes none.
                 $0.needsSockets = true
-            }
-            .expecting { kind in
-                kind.isFileUpload
-                    ? .failure(.cannotOpenFile) : .failure(.cannotConnectToHost)
             },
-        Fault("descriptors", "all taken before the answer", .success()) { stage in
+        Fault("descriptors", "none for the answer", .success()) { stage in
             stage.answer(stage.resource.stalled(at: .beforeHead, until: stage.gate))
         }.with {
             $0.script = { $0.script(waitingAfter: 0) }
+            $0.sink = { FileHandleSink(fileAt: $0.sinkFile, recordAt: nil, completion: .safe, through: $0.files) }
             $0.disturb = { _, stage in
                 Task {
                     await stage.gate.reached()
-                    stage.exhaust()
+                    // A pipe takes two. A file would take the last one.
+                    stage.exhaust(leaving: 1)
+                    stage.files.fail(.open(EMFILE))
                     stage.gate.open()
                 }
             }

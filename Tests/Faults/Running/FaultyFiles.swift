@@ -2,7 +2,7 @@ internal import Purl
 internal import PurlIO
 import Synchronization
 
-/// The system's files, on a disk of which one thing may be wrong. Only partial files feel it.
+/// The system's files, on a disk of which one thing may be wrong. Only what is downloaded feels it.
 final class FaultyFiles: FileLayer {
     /// What does not work.
     enum Failure: Sendable {
@@ -32,7 +32,9 @@ final class FaultyFiles: FileLayer {
     }
 
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
-        guard path.hasSuffix(".partial") else { return try SystemFiles().open(path, opening) }
+        guard path.hasSuffix(".partial") || path.hasSuffix("/sink") else {
+            return try SystemFiles().open(path, opening)
+        }
         if case .open(let code) = state.withLock({ $0.failure }) { throw SystemError(code: code, operation: "open") }
         return FaultyFile(try SystemFiles().open(path, opening), self)
     }

@@ -118,9 +118,12 @@ final class Stage: Sendable {
 
     private let exhaustion = Mutex<Exhaustion?>(nil)
 
-    /// From now on the process can open nothing more.
-    func exhaust() {
-        exhaustion.withLock { $0 = Exhaustion() }
+    /// From now on the process can open only so many descriptors more.
+    ///
+    /// - Parameter rest: One at least, which is Dispatch's: it ends the process when it has none as it looks after its threads,
+    ///   once a second.
+    func exhaust(leaving rest: Int) {
+        exhaustion.withLock { $0 = Exhaustion(leaving: rest) }
     }
 
     /// It can again.
@@ -242,12 +245,12 @@ final class ScriptedNames: Resolver {
     }
 }
 
-/// All descriptors that the process may have, taken.
+/// The descriptors that the process may have, taken but for a few.
 final class Exhaustion: Sendable {
     private let taken: [Int32]
     private let limit: rlimit
 
-    init() {
+    init(leaving rest: Int) {
         var limit = rlimit()
         getrlimit(Self.resource, &limit)
         self.limit = limit
@@ -259,6 +262,7 @@ final class Exhaustion: Sendable {
         while case let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC), descriptor >= 0 {
             taken.append(descriptor)
         }
+        for _ in 0..<rest { if let last = taken.popLast() { close(last) } }
         self.taken = taken
     }
 
