@@ -57,7 +57,7 @@ let package = Package(
             dependencies: ["PurlSimulation", "Scenarios", "PurlDownloads", "Purl", "PurlTesting", "PurlIO"]),
         // Programs in simulations, and what has to hold of them: for a test suite, and for a program of Tests/Checks.
         .target(
-            name: "Scenarios", dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlTesting"],
+            name: "Scenarios", dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlHTTP", "PurlTesting"],
             path: "Tests/Scenarios"),
         .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlIO", "PurlTesting"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
@@ -100,7 +100,7 @@ for target in package.targets where target.type == .test {
 // how to build them.
 if Context.environment["PURL_CHECKS"] != nil {
     package.targets += [
-        check("FaultMatrix", needs: ["Faults"]),
+        check("FaultMatrix", needs: ["Faults", "PurlSimulation"]),
         check("Seeds", needs: ["Scenarios", "PurlSimulation"]),
         check("Stress", needs: ["Purl", "PurlTLS", "PurlTesting", "PurlIO", "Faults"]),
         check("CrashSubject", needs: ["Purl", "PurlDownloads", "PurlTesting"]),

@@ -17,7 +17,8 @@ public final class Server: Sendable {
     let isSecure: Bool
     let process: SimulatedProcess
     private let scheduler: Scheduler
-    private let server: LoopbackServer
+    /// What replies.
+    package let server: LoopbackServer
     // Changed on the thread of the simulation alone.
     nonisolated(unsafe) private var isListening = true
     nonisolated(unsafe) private var later: [String: [Reply]] = [:]

@@ -60,7 +60,7 @@ public final class World: Sendable {
     /// Starts a server at a host of the simulated network.
     ///
     /// - Parameters:
-    ///   - host: The name that clients look up: `mirror.example`.
+    ///   - host: The name that clients look up, `mirror.example`, or an IPv4 address.
     ///   - port: The port; that of `http` where none is given.
     public func server(_ host: String, port: UInt16 = 80) -> Server {
         makeServer(host, port, isSecure: false)
@@ -72,7 +72,7 @@ public final class World: Sendable {
     /// programs of a simulation have it as their default provider.
     ///
     /// - Parameters:
-    ///   - host: The name that clients look up: `mirror.example`.
+    ///   - host: The name that clients look up, `mirror.example`, or an IPv4 address.
     ///   - port: The port; that of `https` where none is given.
     public func secureServer(_ host: String, port: UInt16 = 443) -> Server {
         makeServer(host, port, isSecure: true)
@@ -83,7 +83,7 @@ public final class World: Sendable {
             "", on: Computer(host, number: 0, scheduler, connections, log), scheduler, connections)
         let loopback: LoopbackServer
         do {
-            loopback = try scheduler.within(process) { try LoopbackServer(.memory) }
+            loopback = try scheduler.within(process) { try LoopbackServer(.memory, port: port) }
         } catch {
             preconditionFailure("a server in memory always starts: \(error)")
         }

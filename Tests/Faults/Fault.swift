@@ -29,7 +29,9 @@ package struct Fault: Sendable, CustomStringConvertible {
     /// What the user does, and when.
     var meddling: Meddling?
     /// Does something to the session's delegate queue before the task begins.
-    var disturb: @Sendable (OperationQueue, Stage) -> Void = { _, _ in }
+    var disturb: (@Sendable (OperationQueue, Stage) -> Void)?
+    /// Begins before the task does, and may wait for something to happen.
+    var meanwhile: @Sendable (Stage) -> Void = { _ in }
     /// Sets what only a task has.
     var changeTask: @Sendable (URLSessionTask?) -> Void = { _ in }
     /// Where a data task with a sink writes.
@@ -105,7 +107,9 @@ package struct Fault: Sendable, CustomStringConvertible {
 
     /// Whether it can happen over a medium.
     func fits(_ medium: Medium) -> Bool {
-        switch medium {
+        // A simulation has queues of its own alone, and no descriptors.
+        if medium.isSimulated, disturb != nil || isProcessWide { return false }
+        return switch medium {
         case .tcp: !needsTLS
         case .memory: !needsSockets && !needsTLS
         case .secure: !needsSockets && !needsOpenness && !needsTLS

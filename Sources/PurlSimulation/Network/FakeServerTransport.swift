@@ -132,7 +132,8 @@ import PurlIO
 
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
         if let failure { throw failure }
-        let count = min(bytes.count, 16_384, lower.room - Self.recordHead)
+        // There is always room for the record that ends it.
+        let count = min(bytes.count, 16_384, lower.room - 2 * Self.recordHead)
         guard count > 0, isSecure else { return try lower.send(UnsafeRawBufferPointer(rebasing: bytes[..<0])) }
         let record = FakeRecord.encode(.content, bytes[..<count])
         _ = try lower.send(record, 0..<record.count)
@@ -142,12 +143,12 @@ import PurlIO
     func fail(whenUnacknowledgedFor limit: Duration) { lower.fail(whenUnacknowledgedFor: limit) }
 
     func shutdownWrite() {
-        if isOpen, lower.room > Self.recordHead { sendRecord(.closeNotify, []) }
+        if isOpen, lower.room >= Self.recordHead { sendRecord(.closeNotify, []) }
         lower.shutdownWrite()
     }
 
     func close() {
-        if isOpen, lower.room > Self.recordHead { sendRecord(.closeNotify, []) }
+        if isOpen, lower.room >= Self.recordHead { sendRecord(.closeNotify, []) }
         lower.close()
     }
 

@@ -47,8 +47,9 @@ final class SimulatedNetwork: @unchecked Sendable {
 
     // MARK: Names
 
-    /// The address of a host, which is made the first time.
+    /// The address of a host, which is made the first time. One that is an address is its own.
     func address(ofHost host: String, port: UInt16) -> SocketAddress? {
+        if let literal = SocketAddress(literal: host, port: port) { return literal }
         let name = host.lowercased()
         if addresses[name] == nil { addresses[name] = newAddress() }
         return addresses[name].flatMap { SocketAddress(literal: $0, port: port) }

@@ -27,7 +27,7 @@ extension Fault {
                 stage in
                 stage.answer(stage.resource.stalled(at: .midBody, until: stage.gate))
             }.with {
-                $0.disturb = { _, stage in
+                $0.meanwhile = { stage in
                     Task {
                         await stage.gate.reached()
                         stage.removePartials()
@@ -61,7 +61,7 @@ extension Fault {
         Fault("descriptors", "none for a connection", .failure(.cannotConnectToHost))
             .with {
                 // An upload's file is one of them; connections leave more than the rest to others.
-                $0.disturb = { _, stage in stage.exhaust(leaving: 8) }
+                $0.meanwhile = { stage in stage.exhaust(leaving: 8) }
                 // A connection in memory takes none.
                 $0.needsSockets = true
             },
@@ -70,7 +70,7 @@ extension Fault {
         }.with {
             $0.script = { $0.script(waitingAfter: 0) }
             $0.sink = { FileHandleSink(fileAt: $0.sinkFile, recordAt: nil, completion: .safe, through: $0.files) }
-            $0.disturb = { _, stage in
+            $0.meanwhile = { stage in
                 Task {
                     await stage.gate.reached()
                     // A pipe takes two. A file would take the last one.

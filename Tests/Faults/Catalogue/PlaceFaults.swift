@@ -51,8 +51,11 @@ extension Fault {
             Fault(
                 "redirect", "to “\(location)”", .redirect(to: location), .failure(.unsupportedURL, at: location)
             )
-            // Who can speak https follows there.
-            .with { $0.needsOpenness = location.hasPrefix("https:") }
+            // Who can speak https follows there, as every program of a simulation can.
+            .with {
+                $0.needsOpenness = location.hasPrefix("https:")
+                $0.needsSockets = location.hasPrefix("https:")
+            }
         }
 
     private static let path = Stage.path
@@ -69,11 +72,13 @@ extension Fault {
         name("that cannot be asked for", .failure(.dnsLookupFailed)) { host, answer in
             answer(.failure(.failed(host: host, code: EAI_AGAIN, reason: "try again")))
         }.passing,
-        name("without an answer", .failure(.timedOut)) { _, _ in }.timed,
+        // A look-up has half a minute.
+        name("without an answer", .failure(.timedOut)) { _, _ in }
+            .configured { configuration, _ in configuration.timeoutIntervalForRequest = 20 }.timed,
         named("that is answered for late", .success()) { stage in
             let address = SocketAddress.loopback(port: stage.server.port)
             stage.names.answer { _, answer in
-                DispatchQueue.global().async { answer(.success([address])) }
+                Task { answer(.success([address])) }
             }
         },
         named("with dead addresses only", .failure(.cannotConnectToHost)) { stage in
@@ -88,9 +93,9 @@ extension Fault {
             let dead = (0..<1000).map { stage.deadAddresses[$0 % 2] }
             stage.names.answer { _, answer in answer(.success(dead)) }
         }.passing,
-        Fault("address", "that refuses connections", .failure(.cannotConnectToHost)) { $0.server.stop() }
+        Fault("address", "that refuses connections", .failure(.cannotConnectToHost)) { $0.refuse() }
             .with { $0.checksSession = false }.passing,
-        Fault("address", "that refuses connections, and the user waits", .failure(.timedOut)) { $0.server.stop() }
+        Fault("address", "that refuses connections, and the user waits", .failure(.timedOut)) { $0.refuse() }
             .configured { configuration, _ in
                 configuration.waitsForConnectivity = true
                 configuration.timeoutIntervalForResource = 120

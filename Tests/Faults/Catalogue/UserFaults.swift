@@ -69,7 +69,7 @@ extension Fault {
             case .willCacheResponse:
                 stage.answer(reply.field("Cache-Control", "max-age=60"))
             case .taskIsWaitingForConnectivity:
-                stage.server.stop()
+                stage.refuse()
             default:
                 stage.answer(reply)
             }

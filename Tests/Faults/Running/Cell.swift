@@ -1,6 +1,7 @@
 internal import Foundation
 package import Purl
 internal import PurlIO
+package import PurlSimulation
 internal import PurlTesting
 import Synchronization
 
@@ -16,8 +17,20 @@ package struct Cell: Sendable, CustomStringConvertible {
     private static let patience = 90.0
 
     /// Acts it out. Returns what was wrong, in words; nothing when all was right.
-    package func run() async -> [String] {
+    ///
+    /// - Parameter seed: What decides, in a simulation, all that is left to chance.
+    package func run(_ seed: Seed = 1) async -> [String] {
         let report = Report()
+        if medium.isSimulated {
+            await withCheckedContinuation { continuation in
+                // It blocks its thread.
+                Thread.detachNewThread {
+                    simulate(seed, report)
+                    continuation.resume()
+                }
+            }
+            return report.problems
+        }
         // An alarm needs a descriptor, and the system's queues do not survive it when there is none.
         if fault.isProcessWide {
             await act(report)
@@ -28,16 +41,24 @@ package struct Cell: Sendable, CustomStringConvertible {
         return report.problems
     }
 
+    private func simulate(_ seed: Seed, _ report: Report) {
+        do {
+            try Simulation(seed).run { world in try await perform(report, in: world) }
+        } catch {
+            report.note("\(error.reason)")
+        }
+    }
+
     private func act(_ report: Report) async {
         do {
-            try await perform(report)
+            try await perform(report, in: nil)
         } catch {
             report.note("could not be staged: \(error)")
         }
     }
 
-    private func perform(_ report: Report) async throws {
-        let stage = try Stage(medium)
+    private func perform(_ report: Report, in world: World?) async throws {
+        let stage = try Stage(medium, in: world)
         let url = kind.isStreamTask ? Stage.streamURL(fault.url(stage)) : fault.url(stage)
         let resumeData = kind.isResumed ? try await stage.makeResumeData(at: url) : nil
         stage.beginCounting()
@@ -87,8 +108,10 @@ package struct Cell: Sendable, CustomStringConvertible {
         if kind == .resumableUpload { configuration.resumableUploads = .always }
         configuration.trace = trace
         fault.configure(configuration, stage)
-        if isFilmed || fault.passesTime(for: kind) { configuration.clock = stage.clock }
-        let queue = OperationQueue()
+        // In a simulation it passes by itself.
+        let passesTime = fault.passesTime(for: kind) && !stage.isSimulated
+        if isFilmed || passesTime { configuration.clock = stage.clock }
+        let queue = stage.isSimulated ? nil : OperationQueue()
         let meddler = Meddler(fault.meddling, stage)
         let observer = Observer(
             queue: queue, isAwaited: kind.resultStyle == .async,
@@ -97,7 +120,8 @@ package struct Cell: Sendable, CustomStringConvertible {
         let session = URLSession(configuration: configuration, delegate: observer, delegateQueue: queue)
         let loading = Loading(kind, on: stage, in: session, observer)
         meddler.follow(loading)
-        fault.disturb(queue, stage)
+        if let queue { fault.disturb?(queue, stage) }
+        fault.meanwhile(stage)
         var request = URLRequest(url: url)
         if kind.isUpload { request.httpMethod = "POST" }
         if kind == .becomingStream { request.setValue("raw", forHTTPHeaderField: "Upgrade") }
@@ -112,7 +136,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         meddler.act(at: .afterResume)
         await meddler.waitForGate()
         if fault.waitsForGate { await stage.gate.reached() }
-        if fault.passesTime(for: kind), isFilmed {
+        if passesTime, isFilmed {
             let time = Task {
                 while !Task.isCancelled {
                     await Self.settle()
@@ -123,7 +147,7 @@ package struct Cell: Sendable, CustomStringConvertible {
             await observer.over()
             time.cancel()
             await time.value
-        } else if fault.passesTime(for: kind) {
+        } else if passesTime {
             await stage.clock.passTime { await observer.over() }
         } else {
             await observer.over()

@@ -117,12 +117,12 @@ final class Loading: Sendable {
     // MARK: Handlers
 
     private var handler: @Sendable (Data?, URLResponse?, (any Error)?) -> Void {
-        { [observer, queue = session.delegateQueue] in observer.finish($0, $1, $2, on: queue) }
+        { [observer] in observer.finish($0, $1, $2) }
     }
 
     private var fileHandler: @Sendable (URL?, URLResponse?, (any Error)?) -> Void {
-        { [observer, queue = session.delegateQueue] file, response, error in
-            observer.finish(file.flatMap { try? Data(contentsOf: $0) }, response, error, on: queue)
+        { [observer] file, response, error in
+            observer.finish(file.flatMap { try? Data(contentsOf: $0) }, response, error)
         }
     }
 
@@ -132,9 +132,9 @@ final class Loading: Sendable {
         let work = Task {
             do {
                 let (body, response) = try await load(self)
-                observer.finish(body, response, nil, on: nil)
+                observer.finish(body, response, nil)
             } catch {
-                observer.finish(nil, nil, error, on: nil)
+                observer.finish(nil, nil, error)
             }
         }
         state.withLock { $0.work = work }

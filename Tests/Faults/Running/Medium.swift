@@ -7,11 +7,11 @@ internal import PurlTesting
 package enum Medium: String, Sendable {
     /// Sockets of the loopback interface.
     case tcp
-    /// Transports of the program's own, within the process.
+    /// Connections of a simulation's network, under its clock and on its thread.
     case memory
-    /// Those, under a fake security layer: `https`, and streams that are secure from the start.
+    /// Those, under the simulation's feigned security layer: `https`, and streams that are secure from the start.
     case secure
-    /// Those, under TLS by the system's OpenSSL on both sides.
+    /// Transports of the program's own, within the process, under TLS by the system's OpenSSL on both sides.
     case tls
 
     var transport: LoopbackServer.Transport {
@@ -20,6 +20,9 @@ package enum Medium: String, Sendable {
         case .memory, .secure, .tls: .memory
         }
     }
+
+    /// Whether everything happens in a simulation.
+    var isSimulated: Bool { self == .memory || self == .secure }
 
     /// Whether streams are secure from the start.
     var isSecure: Bool { self == .secure || self == .tls }

@@ -29,18 +29,18 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     typealias Hook = @Sendable (Callback, URLSessionTask?) -> Void
 
     let sight = Monitor(Sight())
-    private let queue: OperationQueue
+    private let queue: OperationQueue?
     private let isAwaited: Bool
     private let hook: Hook
     private let disposition: URLSession.ResponseDisposition
     private let stream: @Sendable () -> InputStream?
 
     /// - Parameters:
-    ///   - queue: The session's delegate queue, on which everything has to come.
+    ///   - queue: The session's delegate queue, on which everything has to come; `nil` in a simulation, which makes one.
     ///   - isAwaited: The task's result goes to an `async` call, past the queue.
     ///   - hook: Runs inside each call.
     init(
-        queue: OperationQueue, isAwaited: Bool, disposition: URLSession.ResponseDisposition,
+        queue: OperationQueue?, isAwaited: Bool, disposition: URLSession.ResponseDisposition,
         stream: @escaping @Sendable () -> InputStream?, hook: @escaping Hook
     ) {
         self.queue = queue
@@ -56,7 +56,7 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     /// Keeps a call. `keep` runs before the hook, so that a thread that it wakes finds everything.
     func note(_ call: Callback, _ task: URLSessionTask?, _ keep: @Sendable (inout Sight) -> Void = { _ in }) {
         if let task, Self.isFollowUp(task) { return }
-        let isOnQueue = call == .didCreateTask || OperationQueue.current === queue
+        let isOnQueue = call == .didCreateTask || isOnQueue
         sight.update { sight in
             if !isOnQueue { sight.offences.append("\(call) on another queue") }
             if sight.isInside, call != .didCreateTask { sight.offences.append("\(call) while another call ran") }
@@ -77,9 +77,11 @@ final class Observer: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         }
     }
 
+    private var isOnQueue: Bool { queue == nil || OperationQueue.current === queue }
+
     /// The end of a task that reports to a handler or an `async` call.
-    func finish(_ body: Data?, _ response: URLResponse?, _ error: (any Error)?, on queue: OperationQueue?) {
-        let isOnQueue = queue == nil || OperationQueue.current === queue
+    func finish(_ body: Data?, _ response: URLResponse?, _ error: (any Error)?) {
+        let isOnQueue = isAwaited || isOnQueue
         sight.update { sight in
             if !isOnQueue { sight.offences.append("the handler on another queue") }
             if sight.isInvalid, !isAwaited { sight.offences.append("the handler after the session had become invalid") }

@@ -21,6 +21,8 @@ final class Stage: Sendable {
 
     let server: LoopbackServer
     let medium: Medium
+    /// The server's place in a simulation.
+    private let host: Server?
     /// How the medium reaches the server in memory.
     private let connector: Mutex<any Connector>
     let folder: URL
@@ -37,11 +39,15 @@ final class Stage: Sendable {
     ///   - medium: What carries the bytes.
     ///   - content: The resource; by default its size is in the middle of everything.
     ///   - port: The server's; 0 for one that is free.
+    ///   - world: The simulation it is acted out in; `nil` on this machine.
     init(
-        _ medium: Medium = .tcp, content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9), port: UInt16 = 0
+        _ medium: Medium = .tcp, content: GeneratedContent = GeneratedContent(size: 40_000, seed: 9), port: UInt16 = 0,
+        in world: World? = nil
     ) throws {
         self.medium = medium
-        server = try LoopbackServer(medium.transport, port: port)
+        host =
+            medium == .secure ? world?.secureServer(Self.address, port: 8443) : world?.server(Self.address, port: 8080)
+        server = try host?.server ?? LoopbackServer(medium.transport, port: port)
         connector = Mutex(medium == .tls ? try server.connector(tls: ServerTLS(Self.authority)) : server.connector)
         self.content = content
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("purl-fault-\(UUID().uuidString)")
@@ -60,8 +66,10 @@ final class Stage: Sendable {
     /// The resource as a good server sends it.
     var resource: Reply { .generated(content).entityTag(Self.tag) }
 
+    private static let address = "127.0.0.1"
+
     /// The URL of a path on the server, which begins with `/`.
-    func url(_ path: String) -> URL { url(path, on: "127.0.0.1") }
+    func url(_ path: String) -> URL { url(path, on: Self.address) }
 
     /// The URL of a path on a host that is the server.
     func url(_ path: String, on host: String) -> URL {
@@ -73,12 +81,20 @@ final class Stage: Sendable {
         server.route(path, reply)
     }
 
+    /// From now on the server refuses connections.
+    func refuse() {
+        if let host { host.stop() } else { server.stop() }
+    }
+
     /// From now on the server makes its connections secure like this; without a change, as it should.
     func secure(_ change: (ServerTLS) -> ServerTLS = { $0 }) throws {
         guard medium == .tls else { return }
         let changed = try server.connector(tls: change(ServerTLS(Self.authority)))
         connector.withLock { $0 = changed }
     }
+
+    /// Whether all of it is in a simulation.
+    var isSimulated: Bool { host != nil }
 
     // MARK: Streams
 
@@ -169,18 +185,11 @@ final class Stage: Sendable {
         configuration.httpCookieStorage = HTTPCookieStorage()
         configuration.urlCredentialStorage = URLCredentialStorage()
         configuration.nameResolver = names
-        let memory = StageConnector(
-            server: { [self] in connector.withLock { $0 } }, port: server.port, names: names)
-        switch medium {
-        case .tcp: break
-        case .memory: configuration.connector = memory
-        case .secure:
-            configuration.connector = FakeConnector(base: memory)
-            configuration.tlsProvider = FakeProvider()
-        case .tls:
-            configuration.connector = memory
-            configuration.tlsProvider = try? Self.provider.get()
+        if medium != .tcp, host == nil {
+            configuration.connector = StageConnector(
+                server: { [self] in connector.withLock { $0 } }, port: server.port, names: names)
         }
+        if medium == .tls { configuration.tlsProvider = try? Self.provider.get() }
         configuration.files = files
         return configuration
     }

@@ -11,6 +11,10 @@ enum Main {
         switch (words.first, words.dropFirst().first) {
         case (nil, _):
             exit(await Matrix(sections: FaultMatrix.sections, medium: medium ?? .tcp).print() ? 0 : 1)
+        case ("seeds", let last?) where UInt64(last) ?? 0 > 0:
+            let matrix = Matrix(
+                sections: FaultMatrix.sections, medium: medium ?? .memory, seeds: 1...(UInt64(last) ?? 1))
+            exit(await matrix.print() ? 0 : 1)
         case ("transfers", let count?) where Int(count) != nil:
             exit(await Endurance(transfers: Int(count) ?? 0, medium: medium ?? .tcp).print() ? 0 : 1)
         case ("gallery", let folder?):
@@ -30,6 +34,9 @@ enum Main {
                 print("FaultMatrix [tcp | memory | secure | tls]                  every cell")
                 print("FaultMatrix [tcp | memory | secure | tls] PART-OF-A-NAME   the cells of one section")
                 print("FaultMatrix [tcp | memory | secure | tls] transfers COUNT  so many transfers, of mixed outcomes")
+                print(
+                    "FaultMatrix memory | secure seeds LAST                     every cell, with the seeds from 1 to LAST"
+                )
                 print(
                     "FaultMatrix gallery FOLDER [write]                         some faults, compared with films of them"
                 )

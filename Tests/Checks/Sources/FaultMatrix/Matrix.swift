@@ -1,5 +1,6 @@
 import Faults
 import Foundation
+import PurlSimulation
 
 /// Every cell of some sections, and what they leave behind.
 struct Matrix {
@@ -8,6 +9,8 @@ struct Matrix {
 
     let sections: [FaultMatrix.Section]
     let medium: Medium
+    /// With which each cell runs that is simulated.
+    var seeds: ClosedRange<UInt64> = 1...1
 
     /// Prints a line for each section as it finishes, then every failure, then the sums.
     ///
@@ -15,7 +18,7 @@ struct Matrix {
     func print() async -> Bool {
         // What is created once and kept, such as the network thread, is no leak.
         let all = FaultMatrix.cells(of: FaultMatrix.sections.flatMap(\.faults), over: medium)
-        _ = await Self.run(Array(all.prefix(100)))
+        _ = await run(Array(all.prefix(100)))
         let before = await Census.settled(after: .now)
         var failures: [Failure] = []
         var count = 0
@@ -23,7 +26,7 @@ struct Matrix {
         for section in sections {
             let cells = FaultMatrix.cells(of: section.faults, over: medium)
             let start = ContinuousClock.now
-            let new = await Self.run(cells.filter { !$0.fault.isProcessWide }) + Self.runAlone(cells)
+            let new = await run(cells.filter { !$0.fault.isProcessWide }) + Self.runAlone(cells)
             let census = await Census.settled(after: before, countingThreads: false)
             let time = start.duration(to: .now)
             let row = [
@@ -51,19 +54,28 @@ struct Matrix {
         let problems: [String]
     }
 
-    private static func run(_ cells: [Cell]) async -> [Failure] {
+    private func run(_ cells: [Cell]) async -> [Failure] {
         await withTaskGroup(of: Failure.self) { group in
             var failures: [Failure] = []
             var waiting = cells[...]
-            for _ in 0..<width {
-                if let cell = waiting.popFirst() { group.addTask { Failure(cell: cell, problems: await cell.run()) } }
+            for _ in 0..<Self.width {
+                if let cell = waiting.popFirst() { group.addTask { await outcome(of: cell) } }
             }
             while let result = await group.next() {
                 if !result.problems.isEmpty { failures.append(result) }
-                if let cell = waiting.popFirst() { group.addTask { Failure(cell: cell, problems: await cell.run()) } }
+                if let cell = waiting.popFirst() { group.addTask { await outcome(of: cell) } }
             }
             return failures
         }
+    }
+
+    /// Runs a cell with one seed after the other until it fails.
+    private func outcome(of cell: Cell) async -> Failure {
+        for seed in seeds {
+            let problems = await cell.run(Seed(seed))
+            if !problems.isEmpty { return Failure(cell: cell, problems: problems.map { "seed \(seed): \($0)" }) }
+        }
+        return Failure(cell: cell, problems: [])
     }
 
     /// Cells that affect the whole process, and so run alone.
