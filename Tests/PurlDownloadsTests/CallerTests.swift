@@ -188,23 +188,6 @@ struct CallerTests {
         #expect(manager.downloads.isEmpty)
     }
 
-    @Test("A caller who joins at any moment is checked against its own digest", arguments: 0..<40)
-    func joining(round: Int) async throws {
-        let url = fixture.server.route("/f", reply)
-        let manager = fixture.manager()
-        let first = round.isMultiple(of: 2) ? manager.download(url) : manager.download(url, sha256: right)
-        // Between the last bytes and the end.
-        if round >= 10 { await first.hasReceived(60_000) }
-        for _ in 0..<(round / 4) { await Task.yield() }
-        let mistaken = manager.download(url, sha256: wrong)
-        let second = manager.download(url, sha256: right)
-        try await expectFile(second)
-        try await expectMismatch(mistaken, wrong)
-        await manager.waitUntilIdle()
-        let file = try #require(manager.finishedFile(for: url))
-        #expect(try content.matches(fileAt: file))
-    }
-
     // MARK: After the end
 
     @Test("A caller who comes after the end is checked against its own digest, and the finished file stays")

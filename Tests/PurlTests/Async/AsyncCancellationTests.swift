@@ -53,26 +53,6 @@ struct AsyncCancellationTests {
         #expect(sandbox.partialNames == [])
     }
 
-    @Test("A cancellation at any moment ends the call once: with the body or with cancelled", arguments: Call.allCases)
-    func anyMoment(_ call: Call) async throws {
-        let server = try LoopbackServer()
-        server.route("/file", .generated(size: 100_000))
-        for turns in 0..<150 {
-            let session = sandbox.session()
-            let task = Task { try await call.load(server.url("/file"), by: session) }
-            for _ in 0..<(turns * 3) { await Task.yield() }
-            task.cancel()
-            do {
-                try await task.value
-            } catch let error as URLError {
-                #expect(error.code == .cancelled)
-            }
-            session.finishTasksAndInvalidate()
-        }
-        await server.waitUntilDisconnected()
-        #expect(sandbox.partialNames == [])
-    }
-
     @Test(
         "A cancelled call that waits for a connection throws cancelled and sends no request", arguments: Call.allCases)
     func waitingForConnection(_ call: Call) async throws {
