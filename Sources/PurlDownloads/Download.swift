@@ -22,6 +22,8 @@ final class Download: Sendable {
         case needsDigest
         /// The file has another digest than expected.
         case rejected
+        /// It has, and another server may have the right one.
+        case mistaken
         /// The download has left the phase.
         case stopped
     }
@@ -34,6 +36,8 @@ final class Download: Sendable {
     private let shared: Mutex<Shared>
     /// What is known of the server's ranges.
     let experience = ParallelTransfer.Experience()
+    /// The mirrors of which nothing more is requested, and why.
+    private let dropped = Mutex<[URL: String]>([:])
 
     private let scheduler: DownloadScheduler
     /// The manager's list; `nil` for a downloader on its own.
@@ -43,8 +47,10 @@ final class Download: Sendable {
     /// - Parameters:
     ///   - item: What an earlier process has left of the download; `nil` reads it from disk.
     ///   - currentURL: Where requests go to when there is no item; `nil` for the URL itself.
+    ///   - mirrors: Other servers of the file, when there is no item.
     init(
-        _ url: URL, currentURL: URL? = nil, item: DownloadItem?, order: Int64, scheduler: DownloadScheduler,
+        _ url: URL, currentURL: URL? = nil, mirrors: [URL] = [], item: DownloadItem?, order: Int64,
+        scheduler: DownloadScheduler,
         list: DownloadList?
     ) {
         self.url = url
@@ -61,7 +67,8 @@ final class Download: Sendable {
                 status: DownloadStatus(
                     item
                         ?? DownloadItem(
-                            url: url, currentURL: currentURL ?? url, sha256: [], intent: .wanted, order: order),
+                            url: url, currentURL: currentURL ?? url, sha256: [], mirrors: mirrors, intent: .wanted,
+                            order: order),
                     record: isDeleting ? nil : paths.soundRecord(url))))
     }
 
@@ -162,9 +169,28 @@ final class Download: Sendable {
 
     private func successor(_ list: DownloadList?) -> Download {
         Download(
-            url, currentURL: status.item.currentURL, item: nil, order: list?.nextOrder() ?? DownloadList.currentOrder,
+            url, currentURL: status.item.currentURL, mirrors: status.item.mirrors, item: nil,
+            order: list?.nextOrder() ?? DownloadList.currentOrder,
             scheduler: scheduler, list: list)
     }
+
+    // MARK: Mirrors
+
+    /// Adds servers of the same file. The next start keeps them.
+    func add(_ mirrors: [URL]) {
+        shared.withLock { $0.status.add(mirrors) }
+    }
+
+    var droppedMirrors: [URL: String] { dropped.withLock { $0 } }
+
+    /// Nothing more is requested of a mirror.
+    ///
+    /// - Parameter reason: A sentence.
+    func drop(_ mirror: URL, because reason: String) {
+        dropped.withLock { $0[mirror] = reason }
+    }
+
+    // MARK: Listeners
 
     func add(_ stream: EventStream, expecting expected: ExpectedDigest) {
         // Nothing awaits the new stream yet, so there is nothing to call.
@@ -199,9 +225,14 @@ final class Download: Sendable {
 
     /// What the next attempt transfers.
     var resource: FileAcquisition.Resource {
+        let status = status
         let item = status.item
+        let dropped = droppedMirrors
+        let others = status.asksOneServer ? [] : item.sources.filter { $0 != item.currentURL && dropped[$0] == nil }
+        let isJoined = item.sources.count > 1
         return FileAcquisition.Resource(
-            url: item.currentURL, totalBytes: item.totalBytes, sha256: item.sha256, serverSHA256: item.serverSHA256)
+            url: isJoined ? JoinedBytes.url(of: item.currentURL, under: item.sha256[0]) : item.currentURL,
+            mirrors: others, totalBytes: item.totalBytes, sha256: item.sha256, serverSHA256: item.serverSHA256)
     }
 
     /// Makes a transition that changes nothing but the phase. False when the table refuses it.
@@ -249,6 +280,8 @@ final class Download: Sendable {
                 return (.accepted, isReady ? status.apply(.move) : [])
             case (.needsDigest, _), (.mismatched, nil):
                 return (.needsDigest, [])
+            case (.mismatched, _?) where status.item.sources.count > 1:
+                return (.mistaken, [])
             case (.mismatched, let found?):
                 let keepsBytes = status.item.serverSHA256 == found
                 let events = status.reject(found: found, keepsBytes: keepsBytes)
@@ -283,10 +316,35 @@ final class Download: Sendable {
     func attemptEnded(_ error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy) {
         switch shared.withLock({ $0.status.step(after: error, response, policy) }) {
         case .retry(let delay): if update({ $0.retry(after: delay) }) { return }
-        // A manager's download has one source, and a server of downloads loses nothing that it has received.
-        case .deliver, .startOver, .useNextSource, .stop: break
+        case .useNextSource:
+            if update({ $0.useNextSource() }) { return saveItem() }
+        // A server of downloads loses nothing that it has received.
+        case .deliver, .startOver, .stop: break
         }
         update { $0.fail(error) }
+    }
+
+    /// The file that an attempt has brought has another digest than expected, and its bytes are deleted: one server is asked
+    /// for the whole, or another one, or the download fails.
+    ///
+    /// - Parameters:
+    ///   - found: The digest.
+    ///   - isJoined: The bytes may be those of several servers.
+    func attemptEnded(withDigest found: String, isJoined: Bool, _ policy: RetryPolicy) {
+        let isContinued =
+            switch shared.withLock({ $0.status.step(afterMismatch: isJoined, policy) }) {
+            case .startOver: update { $0.askOneServer() }
+            case .useNextSource: update { $0.useNextSource() }
+            case .deliver, .retry, .stop: false
+            }
+        guard !isContinued else { return saveItem() }
+        // Who sees the failure finds no file.
+        DownloadSink.remove(scheduler.paths, of: url)
+        update {
+            $0.reject(found: found, keepsBytes: false)
+        } beforeEvents: {
+            saveItem()
+        }
     }
 
     /// Returns when the item is not being written.

@@ -39,6 +39,16 @@ struct DownloadFailure: Error {
             NSError(domain: NSPOSIXErrorDomain, code: Int(number)))
     }
 
+    /// Whether another server may do better: nothing on this machine has failed.
+    static func isOfServer(_ error: any Error) -> Bool {
+        let own: Set<URLError.Code> = [
+            .cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile, .cannotRemoveFile,
+            .cannotCloseFile,
+            .cancelled,
+        ]
+        return (error as? URLError).map { !own.contains($0.code) } ?? false
+    }
+
     static let cancelled = DownloadFailure(.cancelled, "The download was cancelled.")
     static let invalidated = DownloadFailure(.cancelled, "The download's manager was invalidated.")
 

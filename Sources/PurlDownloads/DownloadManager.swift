@@ -67,11 +67,17 @@ public final class DownloadManager: Sendable {
     ///   - url: The resource.
     ///   - sha256: The digest that the file must have, 64 hexadecimal digits. Without it, the file must have one of those that
     ///     other callers, or callers in an earlier process, expect; otherwise the server's digest is checked, if it sends one.
+    ///   - mirrors: Other URLs of the same file, 32 at most. They are used only where a digest is expected, which tells whether
+    ///     the whole is right, and are remembered with the download. With more than one of
+    ///     ``DownloadConfiguration/connections`` parts are requested of all servers at the same time; where the server of one URL
+    ///     fails for good, the next one is asked for what is missing, or for the whole if it has another version. When the
+    ///     whole is wrong, one server after the other is asked for all of it, each once, before the download fails.
     @discardableResult
-    public func download(_ url: URL, sha256: String? = nil) -> Downloader {
+    public func download(_ url: URL, sha256: String? = nil, mirrors: [URL] = []) -> Downloader {
         let downloader = list.downloader(for: url, expecting: ExpectedDigest(sha256)) {
             Download(url, item: nil, order: list.nextOrder(), scheduler: scheduler, list: list)
         }
+        downloader.add(mirrors)
         downloader.start()
         return downloader
     }

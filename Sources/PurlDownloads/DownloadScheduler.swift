@@ -158,6 +158,8 @@ actor DownloadScheduler {
         switch outcome {
         case .over: break
         case .failed(let error, let response): download.attemptEnded(error, response, policy)
+        case .mistaken(let found, let isJoined):
+            download.attemptEnded(withDigest: found, isJoined: isJoined, policy)
         }
         reconcile(download)
         reconcile()

@@ -29,6 +29,8 @@ struct DownloadStatus: Sendable {
     private(set) var item: DownloadItem
     /// How many bytes are on disk.
     private(set) var received: Int64 = 0
+    /// Whether no mirror is asked for parts.
+    private(set) var asksOneServer = false
     /// How long to wait before the next attempt.
     private(set) var retryDelay = Duration.zero
     /// How the download ended last.
@@ -138,8 +140,10 @@ struct DownloadStatus: Sendable {
         guard !isDeleted else { return nil }
         return transition(.start) { status in
             status.item.intent = .wanted
-            status.attempts = AttemptSequence(from: status.received)
+            status.attempts = AttemptSequence(
+                from: status.received, otherSources: status.item.sources.count - 1)
             status.peak = status.received
+            status.asksOneServer = false
         }
     }
 
@@ -266,6 +270,23 @@ struct DownloadStatus: Sendable {
         return expected.contains(sha256) ? .accepted : .mismatched
     }
 
+    // MARK: Mirrors
+
+    mutating func add(_ mirrors: [URL]) { item.add(mirrors) }
+
+    /// Another attempt follows, at the next server.
+    mutating func useNextSource() -> [Event]? {
+        transition(.replaceURL) { status in
+            status.item.currentURL = status.item.nextSource
+            status.asksOneServer = false
+        }
+    }
+
+    /// Another attempt follows, which asks the current server for the whole, and no other one.
+    mutating func askOneServer() -> [Event]? {
+        transition(.replaceURL) { $0.asksOneServer = true }
+    }
+
     // MARK: Progress
 
     /// The bytes of a version follow `received` bytes that are on disk already.
@@ -307,7 +328,13 @@ struct DownloadStatus: Sendable {
     mutating func step(
         after error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy
     ) -> AttemptSequence.Step {
-        attempts.step(after: .failed(AttemptSequence.Failure(error, response, of: .own, at: peak)), policy)
+        let side = DownloadFailure.isOfServer(error) ? AttemptSequence.Failure.Side.source : .own
+        return attempts.step(after: .failed(AttemptSequence.Failure(error, response, of: side, at: peak)), policy)
+    }
+
+    /// What follows an attempt whose file was wrong.
+    mutating func step(afterMismatch isJoined: Bool, _ policy: RetryPolicy) -> AttemptSequence.Step {
+        attempts.step(after: .mismatched(isJoined: isJoined), policy)
     }
 
     /// The partial file and its record are to be removed once no transfer holds them.

@@ -33,12 +33,16 @@ public final class Downloader: Sendable {
     ///   - url: The resource.
     ///   - sha256: The digest that the file must have, 64 hexadecimal digits. Without it, the file must have a digest that was
     ///     expected before and is remembered; otherwise the server's digest is checked, if it sends one.
+    ///   - mirrors: Other URLs of the same file, 32 at most: see ``DownloadManager/download(_:sha256:mirrors:)``.
     ///   - configuration: Where files are kept and how requests are made.
-    public convenience init(url: URL, sha256: String? = nil, configuration: DownloadConfiguration) {
+    public convenience init(
+        url: URL, sha256: String? = nil, mirrors: [URL] = [], configuration: DownloadConfiguration
+    ) {
         let download = Download(
             url, item: nil, order: DownloadList.currentOrder, scheduler: DownloadScheduler(configuration), list: nil)
         self.init(ExpectedDigest(sha256), of: download)
         _ = download.expect(expected)
+        download.add(mirrors)
     }
 
     init(_ expected: ExpectedDigest, of download: Download) {
@@ -50,8 +54,15 @@ public final class Downloader: Sendable {
 
     private var download: Download { current.withLock { $0 } }
 
+    /// Adds servers of the same file, which the next start uses.
+    func add(_ mirrors: [URL]) { download.add(mirrors) }
+
     /// The URL that requests go to: differs from ``url`` after ``replaceURL(with:)``.
     public var currentURL: URL { download.status.item.currentURL }
+
+    /// The mirrors of which nothing more is requested, each with the reason, a sentence: it has no ranges, another length, or
+    /// has sent a piece that was wrong. They may be asked for the whole when every other server has failed.
+    public var droppedMirrors: [URL: String] { download.droppedMirrors }
 
     /// The current state.
     public var state: State {

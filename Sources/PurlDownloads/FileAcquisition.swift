@@ -13,11 +13,20 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         case over
         /// - Parameter response: The response that is the failure, if it is one.
         case failed(any Error, HTTPURLResponse?)
+        /// Every byte was there, and they were deleted: another server may have the file that is expected.
+        ///
+        /// - Parameters:
+        ///   - found: The digest of the file.
+        ///   - isJoined: The bytes may have been those of several servers.
+        case mistaken(found: String, isJoined: Bool)
     }
 
     /// What an attempt transfers.
     struct Resource: Sendable {
+        /// What is requested; with the mark of ``JoinedBytes`` where there are mirrors.
         let url: URL
+        /// Other servers of the same file, where a digest tells whether the whole is right.
+        let mirrors: [URL]
         /// The length of the version on disk, if it is known.
         let totalBytes: Int64?
         /// The digests that callers expect.
@@ -105,7 +114,12 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
 
     private func startTransfer() {
         let transfer = ParallelTransfer(
-            sink.file, connections, session: session, download.experience, onProgress: { [sink] in sink.reportCount() })
+            sink.file, connections, session: session, download.experience,
+            mirrors: resource.mirrors.map { ParallelTransfer.Mirror(URLRequest(url: $0), refuses: { _, _ in false }) },
+            onProgress: { [sink] in sink.reportCount() },
+            onEvent: { [download] event in
+                if case .dropped(let mirror?, let reason) = event { download.drop(mirror, because: reason) }
+            })
         var request = URLRequest(url: resource.url)
         request.askForDigest(in: session)
         let task = session.dataTask(with: request, writingTo: sink)
@@ -129,7 +143,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
             case .needsDigest:
                 sha256 = try digest(ofFinishedFile: location, isStopped: { isStopped })
                 if sha256 == nil { return false }
-            case .rejected:
+            case .rejected, .mistaken:
                 return true
             case .stopped:
                 return false
@@ -221,20 +235,41 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         if let refusal { return end(DownloadFailure(response: refusal)) }
         if let error, !isComplete { return end(.failed(error, nil)) }
         do throws(DownloadFailure) {
-            try deliver()
-            end(.over)
+            switch try deliver() {
+            case .accepted, .rejected, .stopped: end(.over)
+            case .mistaken(let found): try endMistaken(found)
+            }
         } catch {
             end(error)
         }
     }
 
-    /// Checks the file and moves it into the finished folder, unless the attempt is stopped or the file is rejected.
-    private func deliver() throws(DownloadFailure) {
+    /// The file is not the one that is expected, and there are other servers.
+    private func endMistaken(_ found: String) throws(DownloadFailure) {
+        let isJoined = state.withLock { $0.presentCount > 0 || $0.connections?.isMixed == true }
+        do {
+            try sink.saveRecord(nil)
+            try sink.truncate(to: 0)
+        } catch {
+            throw unreadable(error)
+        }
+        end(.mistaken(found: found, isJoined: isJoined))
+    }
+
+    /// What checking the file has come to.
+    private enum Verdict {
+        case accepted, rejected, stopped
+        case mistaken(found: String)
+    }
+
+    /// Checks the file and moves it into the finished folder, unless the attempt is stopped or the file is not accepted.
+    private func deliver() throws(DownloadFailure) -> Verdict {
         let size: Int64
         var sha256: String?
         do {
             size = try sink.length
-            guard try verify(size, &sha256, isReady: false) else { return }
+            let verdict = try verify(size, &sha256, isReady: false)
+            guard case .accepted = verdict else { return verdict }
             try sink.synchronize()
         } catch {
             throw unreadable(error)
@@ -243,13 +278,14 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         var copy: FileCopy?
         if mover.crossesFileSystems {
             copy = try mover.copy(size, from: sink, isStopped: { isStopped })
-            if copy == nil { return }
+            if copy == nil { return .stopped }
         }
         do {
             // Callers may have asked for other digests meanwhile.
-            guard try verify(size, &sha256, isReady: true) else {
+            let verdict = try verify(size, &sha256, isReady: true)
+            guard case .accepted = verdict else {
                 copy?.discard()
-                return
+                return verdict
             }
         } catch {
             copy?.discard()
@@ -258,31 +294,33 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         try mover.move(size, from: sink, via: copy)
         try? sink.saveRecord(nil)
         try finish(mover.destination, size: size, sha256: sha256)
+        return .accepted
     }
 
     private func unreadable(_ error: any Error) -> DownloadFailure {
         DownloadFailure(.cannotOpenFile, "\(partialPath) could not be read.", error)
     }
 
-    /// Compares the digest of the file that has been received, if it is needed, with the expected ones. False when the file is
-    /// rejected, or the attempt was stopped meanwhile.
+    /// Compares the digest of the file that has been received, if it is needed, with the expected ones.
     ///
     /// - Parameters:
     ///   - sha256: The file's digest, when it is known.
     ///   - isReady: The file is about to be moved.
-    private func verify(_ size: Int64, _ sha256: inout String?, isReady: Bool) throws -> Bool {
+    private func verify(_ size: Int64, _ sha256: inout String?, isReady: Bool) throws -> Verdict {
         while true {
             // What cannot be deleted is checked again by the next attempt.
             switch download.judgeReceivedFile(sha256, isReady: isReady, deleteBytes: { try? sink.discard() }) {
             case .accepted:
-                return true
+                return .accepted
             case .stopped:
-                return false
+                return .stopped
             case .needsDigest:
                 sha256 = try FileDigest.sha256(length: size, isStopped: { isStopped }, read: sink.bytes)
-                if sha256 == nil { return false }
+                if sha256 == nil { return .stopped }
             case .rejected:
-                return false
+                return .rejected
+            case .mistaken:
+                return .mistaken(found: sha256 ?? "")
             }
         }
     }
@@ -301,6 +339,10 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     }
 
     private func end(_ outcome: Outcome) {
+        var outcome = outcome
+        if case .failed(let error as URLError, let response) = outcome {
+            outcome = .failed(error.withoutMark(), response)
+        }
         state.withLock { state in
             state.task = nil
             state.connections = nil
@@ -308,5 +350,16 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         sink.release()
         PartialFileOwners.release(partialPath, for: validity)
         completion(self, outcome)
+    }
+}
+
+extension URLError {
+    /// The error as one of the URL that was asked for.
+    fileprivate func withoutMark() -> URLError {
+        guard let url = failingURL, case let origin = JoinedBytes.origin(of: url), origin != url else { return self }
+        var userInfo = userInfo
+        userInfo[NSURLErrorFailingURLErrorKey] = origin
+        userInfo["NSErrorFailingURLStringKey"] = origin.shownText
+        return URLError(code, userInfo: userInfo)
     }
 }

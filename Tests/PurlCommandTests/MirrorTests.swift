@@ -202,16 +202,4 @@ struct MirrorTests {
         #expect(try await PurlProcess.run(words, in: folder, input: input).exitCode == 0)
         #expect(try isWhole())
     }
-
-    @Test(
-        "marks the URL that is recorded with bytes of several servers by the checksum",
-        arguments: ["http://host/film", "http://host/film#part", "http://u:p@host/film?a=b#"])
-    func mark(text: String) throws {
-        let checksum = try #require(Checksum(Self.content.sha256))
-        let url = try #require(URL(string: text))
-        let joined = JoinedBytes.url(of: url, under: checksum)
-        #expect(joined != url)
-        #expect(JoinedBytes.origin(of: joined) == url)
-        #expect(JoinedBytes.origin(of: url) == url)
-    }
 }

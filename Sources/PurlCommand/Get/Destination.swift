@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlDownloads
 import PurlHTTP
 internal import PurlIO
 import Synchronization

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlDownloads
 
 /// One file to download: its URL, and what else is known of it.
 struct DownloadRequest: Equatable, Sendable {

@@ -131,7 +131,7 @@ struct FileDownload: Sendable {
         // Bytes of unchecked servers are replaced by a command that checks them, and the other way round.
         let others = request.urlsOfOtherChecking
         guard let proof = proof(of: destination) else { return request.urls + others }
-        return request.urls + others + request.urls.map { JoinedBytes.url(of: $0, under: proof) }
+        return request.urls + others + request.urls.map { JoinedBytes.url(of: $0, under: proof.hexadecimal) }
     }
 
     /// What tells whether bytes of several servers belong together: the checksum of the whole, or of the list of its pieces.

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlDownloads
 
 /// The URLs of one file in the order in which they are requested: an unfinished download is continued where its bytes came
 /// from, then the others follow as they were given.
@@ -56,28 +57,6 @@ struct MirrorOrder {
 
     /// The current server's bytes, and those of other ones, are joined.
     mutating func join(under checksum: Checksum) {
-        current = JoinedBytes.url(of: origin, under: checksum)
-    }
-}
-
-/// The URL that is recorded with bytes of several servers. Only a checksum tells whether they belong together, so it is a part of
-/// that URL, as a fragment, which no server is sent: a download that does not expect this checksum does not resume them.
-enum JoinedBytes {
-    private static let mark = "sha256="
-    private static let markLength = mark.utf8.count + 64
-
-    static func url(of url: URL, under checksum: Checksum) -> URL {
-        let text = url.absoluteString
-        return URL(string: text + (text.contains("#") ? ";" : "#") + mark + checksum.hexadecimal) ?? url
-    }
-
-    /// The URL that is marked; a URL without the mark is its own origin.
-    static func origin(of url: URL) -> URL {
-        let text = url.absoluteString
-        let end = text.suffix(markLength)
-        guard end.hasPrefix(mark), Checksum(String(end.dropFirst(mark.count))) != nil else { return url }
-        let rest = text.dropLast(markLength)
-        guard rest.last == "#" || rest.last == ";" else { return url }
-        return URL(string: String(rest.dropLast())) ?? url
+        current = JoinedBytes.url(of: origin, under: checksum.hexadecimal)
     }
 }

@@ -18,7 +18,10 @@ struct DownloadItem: Sendable, Equatable {
     static let maximumSize = 64 << 10
     /// More digests are not remembered; the first ones are dropped.
     static let maximumDigests = 32
-    /// An item is one dictionary with an array; this bounds what the parser accepts.
+    /// More mirrors, and those whose URLs are longer together, are not used: the item has to remain one that is read.
+    static let maximumMirrors = 32
+    static let maximumMirrorText = 16 << 10
+    /// An item is one dictionary with two arrays; this bounds what the parser accepts.
     private static let maximumContainers = 4
     /// Greater lengths, which a server may send, are not kept: no file has them.
     private static let maximumLength = Int64.max / 2
@@ -29,6 +32,8 @@ struct DownloadItem: Sendable, Equatable {
     var currentURL: URL
     /// The digests that callers expect, each 64 hexadecimal digits: the file has to have one of them.
     var sha256: [String]
+    /// Other servers of the same file.
+    var mirrors: [URL]
     /// The server's `Repr-Digest` of the version that is being downloaded.
     var serverSHA256: String?
     /// The length of the version that is being downloaded. A record with another length is damaged.
@@ -45,6 +50,8 @@ struct DownloadItem: Sendable, Equatable {
         var url: String
         var currentURL: String
         var sha256: [String]
+        /// Not there without one.
+        var mirrors: [String]?
         var serverSHA256: String?
         var totalBytes: Int64?
         var state: String
@@ -56,10 +63,11 @@ struct DownloadItem: Sendable, Equatable {
         var version: Int
     }
 
-    init(url: URL, currentURL: URL, sha256: [String], intent: Intent, order: Int64) {
+    init(url: URL, currentURL: URL, sha256: [String], mirrors: [URL] = [], intent: Intent, order: Int64) {
         self.url = url
         self.currentURL = currentURL
         self.sha256 = sha256
+        self.mirrors = mirrors
         self.intent = intent
         self.order = order
     }
@@ -70,7 +78,8 @@ struct DownloadItem: Sendable, Equatable {
         return try encoder.encode(
             Stored(
                 version: Self.currentVersion, url: url.absoluteString, currentURL: currentURL.absoluteString,
-                sha256: storedDigests, serverSHA256: serverSHA256, totalBytes: totalBytes, state: intent.rawValue,
+                sha256: storedDigests, mirrors: mirrors.isEmpty ? nil : mirrors.map(\.absoluteString),
+                serverSHA256: serverSHA256, totalBytes: totalBytes, state: intent.rawValue,
                 order: order, checksum: checksum))
     }
 
@@ -83,27 +92,54 @@ struct DownloadItem: Sendable, Equatable {
             let currentURL = URL(string: stored.currentURL), let intent = Intent(rawValue: stored.state),
             (0...Self.maximumOrder).contains(stored.order)
         else { return nil }
-        self.init(url: url, currentURL: currentURL, sha256: stored.sha256, intent: intent, order: stored.order)
+        let texts = stored.mirrors ?? []
+        let mirrors = texts.compactMap { URL(string: $0) }
+        self.init(
+            url: url, currentURL: currentURL, sha256: stored.sha256, mirrors: mirrors, intent: intent,
+            order: stored.order)
         serverSHA256 = stored.serverSHA256
         totalBytes = stored.totalBytes
         guard stored.checksum == checksum, url.absoluteString == stored.url,
             currentURL.absoluteString == stored.currentURL,
             DownloadPaths.fileName(of: url) + "." + DownloadPaths.itemType == fileName,
-            sha256.count <= Self.maximumDigests,
+            sha256.count <= Self.maximumDigests, mirrors.map(\.absoluteString) == texts,
+            mirrors.count <= Self.maximumMirrors,
             (sha256 + [serverSHA256].compactMap(\.self)).allSatisfy(FileDigest.isHexadecimal),
             stored.totalBytes.map({ (0...Self.maximumLength).contains($0) }) ?? true
         else { return nil }
+    }
+
+    /// Adds servers of the same file, those that are not known, and as many as are kept.
+    mutating func add(_ mirrors: [URL]) {
+        for mirror in mirrors where mirror != url && !self.mirrors.contains(mirror) {
+            let length = (self.mirrors + [mirror]).reduce(0) { $0 + $1.absoluteString.utf8.count }
+            guard self.mirrors.count < Self.maximumMirrors, length <= Self.maximumMirrorText else { continue }
+            self.mirrors.append(mirror)
+        }
+    }
+
+    /// Where the file is, in the order in which the servers are asked. Mirrors count where a digest tells whether the whole is
+    /// right.
+    var sources: [URL] { sha256.isEmpty ? [url] : [url] + mirrors }
+
+    /// Where it is asked for when the current server has failed.
+    var nextSource: URL {
+        let sources = sources
+        let place = sources.firstIndex(of: currentURL).map { ($0 + 1) % sources.count } ?? 0
+        return sources[place]
     }
 
     private var storedDigests: [String] { sha256.suffix(Self.maximumDigests) }
 
     /// SHA-256 of all entries, each preceded by its length so that the boundaries are part of it.
     private var checksum: String {
-        let entries: [String?] = [
+        let fixed: [String?] = [
             String(Self.currentVersion), url.absoluteString, currentURL.absoluteString,
             storedDigests.joined(separator: " "), serverSHA256,
             totalBytes.map { String($0) }, intent.rawValue, String(order),
         ]
+        // As it was before there were any.
+        let entries = fixed + mirrors.map(\.absoluteString)
         var digest = SHA256()
         for entry in entries {
             let text = entry.map { "\($0.utf8.count):\($0)" } ?? "-"

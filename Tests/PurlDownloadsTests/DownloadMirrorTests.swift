@@ -1,0 +1,221 @@
+import Foundation
+import Purl
+import PurlTesting
+import Testing
+
+@testable import PurlDownloads
+
+@Suite("Downloads from several servers", .timeLimit(.minutes(3)))
+struct DownloadMirrorTests {
+    let fixture: DownloadFixture
+    let mirror: LoopbackServer
+    let content = GeneratedContent(size: 5 << 20, seed: 4)
+    private let other = GeneratedContent(size: 5 << 20, seed: 5)
+
+    init() throws {
+        fixture = try DownloadFixture()
+        mirror = try LoopbackServer()
+    }
+
+    private var right: String { content.sha256 }
+
+    private func configuration(connections: ConnectionCount = 4) -> DownloadConfiguration {
+        var configuration = fixture.configuration(retries: 1)
+        configuration.connections = connections
+        return configuration
+    }
+
+    private func downloader(_ url: URL, sha256: String?, connections: ConnectionCount = 4) -> Downloader {
+        Downloader(
+            url: url, sha256: sha256, mirrors: [mirror.url("/copy")],
+            configuration: configuration(connections: connections))
+    }
+
+    private func reply(_ content: GeneratedContent, _ tag: String) -> Reply {
+        .generated(content).entityTag("\"\(tag)\"")
+    }
+
+    private func expectFile(_ downloader: Downloader) async throws {
+        downloader.start()
+        let file = try await downloader.file()
+        #expect(try content.matches(fileAt: file))
+        await downloader.waitUntilIdle()
+        #expect(fixture.names(in: fixture.unfinished) == [])
+    }
+
+    @Test("With a digest parts are requested of all servers at the same time")
+    func together() async throws {
+        let gate = ServerGate()
+        // The first server's whole waits until the mirror has sent a part.
+        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+        mirror.route("/copy", reply(content, "copy"))
+        let downloader = downloader(url, sha256: right)
+        downloader.start()
+        await mirror.wait { $0.completeRequests > 0 }
+        gate.open()
+        try await expectFile(downloader)
+        #expect(mirror.requests.allSatisfy { $0.fields["Range"] != nil })
+        #expect(mirror.requests.first?.fields["If-Range"] == nil)
+        #expect(downloader.droppedMirrors.isEmpty)
+    }
+
+    @Test("Without a digest, or with one connection, only the first server is asked", arguments: [true, false])
+    func alone(hasDigest: Bool) async throws {
+        let url = fixture.server.route("/f", reply(content, "v1"))
+        mirror.route("/copy", reply(content, "copy"))
+        try await expectFile(
+            downloader(url, sha256: hasDigest ? right : nil, connections: hasDigest ? 1 : 4))
+        #expect(mirror.requests.isEmpty)
+    }
+
+    @Test("Where a mirror has another file, the first server is asked for the whole")
+    func otherFile() async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+        mirror.route("/copy", reply(other, "copy"))
+        let downloader = downloader(url, sha256: right)
+        downloader.start()
+        await mirror.wait { $0.completeRequests > 0 }
+        gate.open()
+        try await expectFile(downloader)
+        let asked = mirror.requests.count
+        #expect(asked > 0)
+        #expect(fixture.server.requests.count { $0.fields["Range"] == nil } == 2)
+        #expect(downloader.currentURL == url)
+    }
+
+    @Test("Where the first server has another file, the next one is asked for the whole")
+    func otherFileFirst() async throws {
+        let url = fixture.server.route("/f", reply(other, "v1"))
+        mirror.route("/copy", reply(content, "copy"))
+        let downloader = downloader(url, sha256: right, connections: 1)
+        try await expectFile(downloader)
+        #expect(downloader.currentURL == mirror.url("/copy"))
+        #expect(fixture.ranges == [""])
+        #expect(mirror.requests.count == 1)
+    }
+
+    @Test("Where no server has the file that is expected, the download fails, and its bytes are deleted")
+    func noneIsRight() async throws {
+        let url = fixture.server.route("/f", reply(other, "v1"))
+        mirror.route("/copy", reply(other, "copy"))
+        let downloader = downloader(url, sha256: right)
+        downloader.start()
+        let error = try #require(await downloader.failure())
+        #expect(error.unexpectedSHA256 == other.sha256)
+        #expect(error.failingURL == mirror.url("/copy"))
+        await downloader.waitUntilIdle()
+        #expect(!FileManager.default.fileExists(atPath: fixture.partial(downloader).path))
+    }
+
+    @Test("A server that fails for good is replaced by the next one", arguments: [404, 503])
+    func failingServer(status: Int) async throws {
+        let url = fixture.server.route("/f", .status(status))
+        mirror.route("/copy", reply(content, "copy"))
+        let downloader = downloader(url, sha256: right, connections: 1)
+        try await expectFile(downloader)
+        #expect(downloader.currentURL == mirror.url("/copy"))
+        #expect(fixture.server.requests.count == (status == 503 ? 2 : 1))
+    }
+
+    @Test("When every server has failed, the error is that of the last one, without a mark in its URL")
+    func allFail() async throws {
+        let url = fixture.server.route("/f", .status(404))
+        mirror.route("/copy", .status(410))
+        let downloader = downloader(url, sha256: right)
+        downloader.start()
+        let error = try #require(await downloader.failure())
+        #expect(error.code == .fileDoesNotExist)
+        #expect(error.failingURL == mirror.url("/copy"))
+        #expect(error.failureSentence.contains("410"))
+        #expect(mirror.requests.count == 1)
+    }
+
+    @Test("A mirror without ranges, or of another length, is dropped with a reason", arguments: [true, false])
+    func dropped(hasRanges: Bool) async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+        let shorter = GeneratedContent(size: 4 << 20, seed: 4)
+        mirror.route("/copy", hasRanges ? reply(shorter, "copy") : reply(content, "copy").ignoringRange())
+        let downloader = downloader(url, sha256: right)
+        downloader.start()
+        await mirror.wait { $0.completeRequests > 0 }
+        gate.open()
+        try await expectFile(downloader)
+        #expect(downloader.droppedMirrors[mirror.url("/copy")]?.hasSuffix(".") == true)
+    }
+
+    /// Leaves bytes of both servers, as a process that ended would.
+    private func leave(_ url: URL, _ gate: ServerGate) async throws {
+        let manager = DownloadManager(configuration: configuration())
+        let first = manager.download(url, sha256: right, mirrors: [mirror.url("/copy")])
+        await mirror.wait { $0.completeRequests > 0 }
+        await first.hasReceived(3 << 20)
+        manager.invalidate()
+        await manager.waitUntilIdle()
+        gate.open()
+    }
+
+    @Test("The next manager knows the mirrors, and requests only what is missing")
+    func relaunch() async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+        mirror.route("/copy", reply(content, "copy"))
+        try await leave(url, gate)
+        let sent = (fixture.server.requests + mirror.requests).map(\.bytesSent).reduce(0, +)
+        let manager = DownloadManager(configuration: configuration())
+        let second = try #require(manager.downloads.first)
+        let missing = content.size - Int(second.bytesReceived)
+        #expect(missing <= 2 << 20)
+        fixture.server.route("/f", .status(404))
+        mirror.route("/copy", reply(content, "v1"))
+        try await expectFile(second)
+        let all = (fixture.server.requests + mirror.requests).map(\.bytesSent).reduce(0, +)
+        #expect(all - sent <= missing)
+    }
+
+    @Test("Bytes of several servers are of no use to a download that does not expect their digest")
+    func withoutItem() async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+        mirror.route("/copy", reply(other, "copy"))
+        try await leave(url, gate)
+        let alone = fixture.downloader(url)
+        try FileManager.default.removeItem(at: fixture.item(alone))
+        fixture.server.forgetRequests()
+        let second = fixture.downloader(url)
+        try await expectFile(second)
+        #expect(fixture.ranges == [""])
+    }
+
+    @Test("As many mirrors are kept as an item has room for, each once")
+    func manyMirrors() throws {
+        let url = fixture.server.url("/f")
+        var item = DownloadItem(url: url, currentURL: url, sha256: [right], intent: .wanted, order: 1)
+        let long = String(repeating: "x", count: 5_000)
+        item.add([url, mirror.url("/copy"), mirror.url("/copy")])
+        #expect(item.mirrors == [mirror.url("/copy")])
+        item.add((0..<10).map { mirror.url("/\(long)\($0)") })
+        #expect(item.mirrors.count == 4)
+        item.add((0..<100).map { mirror.url("/\($0)") })
+        #expect(item.mirrors.count == 32)
+        let data = try item.encoded()
+        let read = DownloadItem(decoding: data, fileName: DownloadPaths.fileName(of: url) + ".item")
+        #expect(read == item)
+        let changed = String(decoding: data, as: UTF8.self).replacingOccurrences(of: "/copy<", with: "/copx<")
+        #expect(DownloadItem(decoding: Data(changed.utf8), fileName: DownloadPaths.fileName(of: url) + ".item") == nil)
+    }
+
+    @Test(
+        "The URL that is recorded with bytes of several servers is marked by the digest",
+        arguments: ["http://host/film", "http://host/film#part", "http://u:p@host/film?a=b#"])
+    func mark(text: String) throws {
+        let url = try #require(URL(string: text))
+        let joined = JoinedBytes.url(of: url, under: right)
+        #expect(joined != url)
+        #expect(JoinedBytes.origin(of: joined) == url)
+        #expect(JoinedBytes.sha256(in: joined) == right)
+        #expect(JoinedBytes.origin(of: url) == url)
+        #expect(JoinedBytes.sha256(in: url) == nil)
+    }
+}
