@@ -131,6 +131,22 @@ struct DownloadMirrorTests {
         #expect(mirror.requests.count == 1)
     }
 
+    @Test("Where the first server has no ranges, the mirrors are asked for them")
+    func wholeAndParts() async throws {
+        let gate = ServerGate()
+        let whole = reply(content, "v1").ignoringRange().stalled(afterBytes: 1 << 20, until: gate)
+        let url = fixture.server.route("/f", whole)
+        mirror.route("/copy", reply(content, "copy"))
+        let downloader = downloader(url, sha256: right)
+        downloader.start()
+        // All but what the first server has begun to send.
+        await downloader.hasReceived(4 << 20)
+        gate.open()
+        try await expectFile(downloader)
+        #expect(fixture.server.requests.count { $0.fields["Range"] == nil } == 1)
+        #expect(fixture.server.requests.count == 2)
+    }
+
     @Test("A mirror without ranges, or of another length, is dropped with a reason", arguments: [true, false])
     func dropped(hasRanges: Bool) async throws {
         let gate = ServerGate()

@@ -156,7 +156,7 @@ package final class ParallelTransfer: Sendable {
         }
         let isWanted = state.withLock { $0.slots > 1 || $0.growth != nil } || file.checksPieces
         let isPossible = [200, 206].contains(response.statusCode) && RangeProof.allowsRanges(response)
-        if isWanted, isPossible, !experience.refusesRanges {
+        if isWanted, isPossible, !experience.refusesRanges || !mirrors.isEmpty {
             file.notifyLeader(onFirstBytes: { self.split() }, onOver: { self.leaderIsOver() })
         } else if file.isRanged {
             // What earlier connections have left has to be passed over.
@@ -347,7 +347,10 @@ package final class ParallelTransfer: Sendable {
                 experience.addOtherVersion()
                 state.stop = state.stop ?? .again
             }
-            if experience.refusesRanges { file.setShares(1) }
+            if experience.refusesRanges {
+                state.split?.servers.leaderHasNoRanges()
+                if state.split?.servers.haveRanges == false { file.setShares(1) }
+            }
             return nil
         }
         if let event { onEvent(event) }
@@ -529,7 +532,8 @@ package final class ParallelTransfer: Sendable {
     }
 
     private func open(_ state: inout State, _ split: Split) -> [RangeRequest] {
-        guard !experience.refusesRanges, state.pause.map({ $0 <= .current }) ?? true else { return [] }
+        guard state.pause.map({ $0 <= .current }) ?? true else { return [] }
+        if experience.refusesRanges { state.split?.servers.leaderHasNoRanges() }
         var opened: [RangeRequest] = []
         while state.openCount < state.slots + state.repairs,
             let number = state.split?.servers.next(of: state.slots + state.repairs, open: state.openReaders)

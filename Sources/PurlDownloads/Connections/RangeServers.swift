@@ -54,6 +54,8 @@ struct RangeServers: Sendable {
         /// It has not proved that it has ranges.
         case untried
         case confirmed
+        /// It sends the whole, and no ranges.
+        case whole
         case dropped
     }
 
@@ -73,7 +75,17 @@ struct RangeServers: Sendable {
     /// Whether bytes of another server than the leader's may be in the file.
     var isMixed: Bool { numbers.contains { $0.value != Self.leader } }
 
-    private var usable: [Number] { servers.indices.filter { servers[$0].standing != .dropped } }
+    private var usable: [Number] {
+        servers.indices.filter { number in
+            switch servers[number].standing {
+            case .untried, .confirmed: true
+            case .whole, .dropped: false
+            }
+        }
+    }
+
+    /// Whether ranges may be requested of one.
+    var haveRanges: Bool { !usable.isEmpty }
 
     /// Where the next connection is opened; `nil` when that has to wait for one that is open, or there is no server left.
     ///
@@ -91,7 +103,7 @@ struct RangeServers: Sendable {
             switch servers[number].standing {
             case .untried: !proving.contains(number)
             case .confirmed: counts[number, default: 0] < share
-            case .dropped: false
+            case .whole, .dropped: false
             }
         }.min { counts[$0, default: 0] < counts[$1, default: 0] }
     }
@@ -108,6 +120,11 @@ struct RangeServers: Sendable {
         servers[number].proof = proof
         if let request, number != Self.leader { servers[number].request = request }
         return true
+    }
+
+    /// No more ranges are requested of the leader's server, which may go on to send the whole.
+    mutating func leaderHasNoRanges() {
+        if servers[Self.leader].standing != .dropped { servers[Self.leader].standing = .whole }
     }
 
     /// Nothing more is requested of a server.
