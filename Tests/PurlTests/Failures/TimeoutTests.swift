@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 import Testing
 
@@ -18,36 +19,43 @@ struct RequestTimeoutTests {
     ]
 
     @Test("A load without progress times out after the session's limit", arguments: moments, LoadForm.allCases)
-    func bySession(moment: (name: String, reply: Reply), form: LoadForm) async throws {
-        let server = try LoopbackServer()
-        let url = server.route("/file", moment.reply)
-        let outcome = try await form.load(url) { $0.timeoutIntervalForRequest = 0.2 }
-        outcome.expectFailure(.timedOut, at: url)
-        #expect(outcome.sentence.contains("0.2 seconds"))
-        await server.waitUntilDisconnected()
-        #expect(server.requests.allSatisfy { $0.ending == .clientLeft })
+    func bySession(moment: (name: String, reply: Reply), form: LoadForm) throws {
+        try Simulation(1).run { world in
+            let server = world.server("slow.example")
+            let url = server.route("/file", moment.reply)
+            let outcome = try await form.load(url) { $0.timeoutIntervalForRequest = 20 }
+            outcome.expectFailure(.timedOut, at: url)
+            #expect(outcome.sentence.contains("20 seconds"))
+            // What had come by then came within a second.
+            #expect((.seconds(20) ... .seconds(21)).contains(world.elapsed))
+            await server.server.waitUntilDisconnected()
+            #expect(server.requests.allSatisfy { $0.ending == .clientLeft })
+        }
     }
 
     @Test("The request's own limit takes precedence over the session's", arguments: LoadForm.allCases)
-    func byRequest(form: LoadForm) async throws {
-        let server = try LoopbackServer()
-        let url = server.route("/file", .text("hello").stalled(at: .beforeHead))
-        let outcome = try await form.load(URLRequest(url: url, timeoutInterval: 0.2)) {
-            $0.timeoutIntervalForRequest = 3600
+    func byRequest(form: LoadForm) throws {
+        try Simulation(1).run { world in
+            let url = world.server("slow.example").route("/file", .text("hello").stalled(at: .beforeHead))
+            let outcome = try await form.load(URLRequest(url: url, timeoutInterval: 20)) {
+                $0.timeoutIntervalForRequest = 3600
+            }
+            outcome.expectFailure(.timedOut, at: url)
+            #expect(world.elapsed < .seconds(21))
         }
-        outcome.expectFailure(.timedOut, at: url)
     }
 
     @Test("A server that does not read the body makes the load time out")
-    func whileSending() async throws {
-        let server = try LoopbackServer()
-        let gate = ServerGate()
-        let url = server.route("/file", .text("hello").takingBody(after: gate))
-        var request = URLRequest(url: url, timeoutInterval: 0.3)
-        request.httpMethod = "POST"
-        request.httpBody = Data(count: 32 << 20)
-        try await LoadForm.dataDelegate.load(request).expectFailure(.timedOut, at: url)
-        gate.open()
+    func whileSending() throws {
+        try Simulation(1).run { world in
+            let gate = ServerGate()
+            let url = world.server("slow.example").route("/file", .text("hello").takingBody(after: gate))
+            var request = URLRequest(url: url, timeoutInterval: 20)
+            request.httpMethod = "POST"
+            request.httpBody = Data(count: 2 << 20)
+            try await LoadForm.dataDelegate.load(request).expectFailure(.timedOut, at: url)
+            gate.open()
+        }
     }
 
     #if os(Linux)
@@ -61,16 +69,14 @@ struct RequestTimeoutTests {
     #endif
 
     @Test("A limit of zero, below it, or out of range is none", arguments: [0, -1, -.infinity, .infinity, 1e300, .nan])
-    func noLimit(limit: TimeInterval) async throws {
-        let server = try LoopbackServer()
-        let gate = ServerGate()
-        let url = server.route("/file", .text("hello").delayed(until: gate))
-        async let outcome = LoadForm.dataDelegate.load(URLRequest(url: url, timeoutInterval: limit)) {
-            $0.timeoutIntervalForResource = limit
+    func noLimit(limit: TimeInterval) throws {
+        try Simulation(1).run { world in
+            let url = world.server("slow.example").route("/file", .text("hello").delayed(by: .seconds(20 * 86_400)))
+            let outcome = try await LoadForm.dataDelegate.load(URLRequest(url: url, timeoutInterval: limit)) {
+                $0.timeoutIntervalForResource = limit
+            }
+            outcome.expectSuccess(Data("hello".utf8))
         }
-        await gate.reached()
-        gate.open()
-        try await outcome.expectSuccess(Data("hello".utf8))
     }
 }
 
@@ -168,45 +174,49 @@ struct ProgressTests {
 
 @Suite("timeoutIntervalForResource", .timeLimit(.minutes(5)))
 struct ResourceTimeoutTests {
-    private let sandbox = Sandbox()
-
     @Test("A load with progress times out after timeoutIntervalForResource", arguments: LoadForm.allCases)
-    func inSpiteOfProgress(form: LoadForm) async throws {
-        let server = try LoopbackServer()
-        let url = server.route("/file", .generated(size: 1_000_000).throttled(bytesPerSecond: 50_000))
-        let outcome = try await form.load(url) { $0.timeoutIntervalForResource = 0.3 }
-        outcome.expectFailure(.timedOut, at: url)
-        #expect(outcome.sentence.contains("0.3 seconds"))
+    func inSpiteOfProgress(form: LoadForm) throws {
+        try Simulation(1).run { world in
+            let server = world.server("slow.example")
+            let url = server.route("/file", .generated(size: 200_000).throttled(bytesPerSecond: 1_000))
+            let outcome = try await form.load(url) { $0.timeoutIntervalForResource = 90 }
+            outcome.expectFailure(.timedOut, at: url)
+            #expect(outcome.sentence.contains("90 seconds"))
+            #expect((.seconds(90) ... .seconds(91)).contains(world.elapsed))
+        }
     }
 
     @Test("timeoutIntervalForResource includes all redirects", arguments: LoadForm.allCases)
-    func spansRedirects(form: LoadForm) async throws {
-        let server = try LoopbackServer()
-        server.fallback(
-            .computed { request in
-                .redirect(to: "/\((Int(request.path.dropFirst()) ?? 0) + 1)").delayed(by: .milliseconds(150))
-            })
-        let outcome = try await form.load(server.url("/0")) { $0.timeoutIntervalForResource = 0.5 }
-        #expect(outcome.error?.code == .timedOut)
-        let reached = outcome.error?.failingURL.flatMap { Int($0.path.dropFirst()) }
-        #expect(reached.map { (0...4).contains($0) } == true)
-        #expect(server.requests.count <= 5)
-        #expect(outcome.completions == 1)
+    func spansRedirects(form: LoadForm) throws {
+        try Simulation(1).run { world in
+            let server = world.server("slow.example")
+            server.server.fallback(
+                .computed { request in
+                    .redirect(to: "/\((Int(request.path.dropFirst()) ?? 0) + 1)").delayed(by: .seconds(15))
+                })
+            let outcome = try await form.load(server.url("/0")) { $0.timeoutIntervalForResource = 50 }
+            #expect(outcome.error?.code == .timedOut)
+            #expect(outcome.error?.failingURL == server.url("/3"))
+            #expect(server.requests.map(\.path) == ["/0", "/1", "/2", "/3"])
+            #expect(outcome.completions == 1)
+        }
     }
 
     @Test("timeoutIntervalForResource elapses while a task waits for a connection")
-    func whileWaiting() async throws {
-        let server = try LoopbackServer()
-        let gate = ServerGate()
-        server.fallback(.text("hello").delayed(until: gate))
-        let witness = Witness()
-        let session = sandbox.session(witness) {
-            $0.httpMaximumConnectionsPerHost = 1
-            $0.timeoutIntervalForResource = 0.3
+    func whileWaiting() throws {
+        try Simulation(1).run { world in
+            let url = world.server("slow.example").route("/file", .text("hello").stalled(at: .beforeHead))
+            let (sandbox, witness) = (Sandbox(), Witness())
+            let session = sandbox.session(witness) {
+                $0.httpMaximumConnectionsPerHost = 1
+                $0.timeoutIntervalForRequest = 3600
+                $0.timeoutIntervalForResource = 90
+            }
+            for _ in 0..<3 { session.dataTask(with: url).resume() }
+            await witness.completion(of: 3)
+            #expect(witness.events == Array(repeating: .completed(.timedOut), count: 3))
+            #expect(world.elapsed < .seconds(91))
         }
-        for _ in 0..<3 { session.dataTask(with: server.url("/file")).resume() }
-        await witness.completion(of: 3)
-        #expect(witness.events == Array(repeating: .completed(.timedOut), count: 3))
     }
 }
 
