@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 import Testing
 
@@ -133,12 +134,14 @@ struct UploadFlowTests {
     }
 
     @Test("A server that does not read makes the upload time out", arguments: UploadForm.allCases)
-    func timeout(form: UploadForm) async throws {
-        let server = try LoopbackServer()
-        let url = server.route("/file", .text("done").takingBody(after: gate))
-        let upload = try Upload(form, GeneratedContent(size: Upload.blockedSize))
-        await upload.load(Upload.request(url)) { $0.timeoutIntervalForRequest = 0.3 }.expectFailure(.timedOut, at: url)
-        gate.open()
+    func timeout(form: UploadForm) throws {
+        try Simulation(1).run { world in
+            let url = world.server("slow.example").route("/file", .text("done").takingBody(after: gate))
+            let upload = try Upload(form, GeneratedContent(size: 2 << 20))
+            await upload.load(Upload.request(url)) { $0.timeoutIntervalForRequest = 20 }
+                .expectFailure(.timedOut, at: url)
+            gate.open()
+        }
     }
 
     @Test("A slow body stream does not make the upload time out")
