@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 import Testing
 
@@ -118,43 +119,46 @@ struct ResumeFailureTests {
         func configure(_ configuration: URLSessionConfiguration) {
             switch self {
             case .cut, .reset: break
-            case .noProgress: configuration.timeoutIntervalForRequest = 0.3
-            case .tooLong: configuration.timeoutIntervalForResource = 0.3
+            case .noProgress: configuration.timeoutIntervalForRequest = 20
+            case .tooLong: configuration.timeoutIntervalForResource = 40
             }
         }
     }
 
     @Test("The error of a failed transfer has usable resume data", arguments: Fault.allCases)
-    func usableResumeData(_ fault: Fault) async throws {
-        let gate = ServerGate()
-        let content = GeneratedContent(size: 300_000, seed: 3)
-        let server = try LoopbackServer()
-        let good = Reply.generated(content).entityTag("\"v1\"")
-        let bad = good.stalled(afterBytes: 100_000, until: gate)
-        let url = server.route("/file", fault == .cut ? bad.cut(afterBytes: 100_000) : bad.reset(afterBytes: 100_000))
-        let witness = Witness()
-        let session = sandbox.session(witness, fault.configure)
-        let task = session.downloadTask(with: url).resumed()
-        await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
-        if fault.code == .networkConnectionLost { gate.open() }
-        await witness.completion()
-        gate.open()
-        let error = try #require(witness.error(of: task))
-        expectError(error, fault.code, about: url)
-        #expect(task.error as? URLError == error)
-        let blob = try #require(error.downloadTaskResumeData)
-        #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == blob)
-        #expect(error.userInfo[URLSessionDownloadTaskResumeData] as? Data == blob)
-        #expect(sandbox.partialNames.count == 1)
-        session.invalidateAndCancel()
+    func usableResumeData(_ fault: Fault) throws {
+        try Simulation(1).run { world in
+            let (gate, sandbox) = (ServerGate(), Sandbox())
+            let content = GeneratedContent(size: 300_000, seed: 3)
+            let server = world.server("mirror.example")
+            let good = Reply.generated(content).entityTag("\"v1\"")
+            let bad = good.stalled(afterBytes: 100_000, until: gate)
+            let url = server.route(
+                "/file", fault == .cut ? bad.cut(afterBytes: 100_000) : bad.reset(afterBytes: 100_000))
+            let witness = Witness()
+            let session = sandbox.session(witness, fault.configure)
+            let task = session.downloadTask(with: url).resumed()
+            await witness.wait { $0.contains(.wrote(100_000, of: 300_000)) }
+            if fault.code == .networkConnectionLost { gate.open() }
+            await witness.completion()
+            gate.open()
+            let error = try #require(witness.error(of: task))
+            expectError(error, fault.code, about: url)
+            #expect(task.error as? URLError == error)
+            let blob = try #require(error.downloadTaskResumeData)
+            #expect(error.userInfo[NSURLSessionDownloadTaskResumeData] as? Data == blob)
+            #expect(error.userInfo[URLSessionDownloadTaskResumeData] as? Data == blob)
+            #expect(sandbox.partialNames.count == 1)
+            session.invalidateAndCancel()
 
-        server.route("/file", good)
-        let next = Witness()
-        let second = sandbox.session(next).downloadTask(withResumeData: blob).resumed()
-        await next.completion()
-        #expect(next.file(of: second) == content.data)
-        #expect(next.events.first == .resumed(at: 100_000, of: 300_000))
-        #expect(sandbox.partialNames == [])
+            server.route("/file", good)
+            let next = Witness()
+            let second = sandbox.session(next).downloadTask(withResumeData: blob).resumed()
+            await next.completion()
+            #expect(next.file(of: second) == content.data)
+            #expect(next.events.first == .resumed(at: 100_000, of: 300_000))
+            #expect(sandbox.partialNames == [])
+        }
     }
 
     @Test("Repeated cuts are resumed from the errors inside the completion")

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 import Testing
 
@@ -98,32 +99,31 @@ struct WebSocketClosingTests {
     }
 
     @Test("A close frame that the server does not answer does not delay the end")
-    func unanswered() async throws {
-        let stage = try await WebSocketStage(.listening.withoutCloseAnswer())
-        let task = try stage.open()
-        await stage.witness.opening()
-        task.cancel(with: .normalClosure, reason: nil)
-        await stage.witness.completion()
-        #expect(stage.witness.events.last == .completed(.timedOut))
-        #expect(task.closeCode == .abnormalClosure)
-        await stage.server.waitUntilDisconnected()
+    func unanswered() throws {
+        try Simulation(1).run { world in
+            let stage = try await WebSocketStage(.listening.withoutCloseAnswer(), in: world)
+            let task = try stage.open()
+            await stage.witness.opening()
+            task.cancel(with: .normalClosure, reason: nil)
+            await stage.witness.completion()
+            #expect(stage.witness.events.last == .completed(.timedOut))
+            #expect(task.closeCode == .abnormalClosure)
+            #expect((.seconds(5) ... .seconds(6)).contains(world.elapsed))
+            await stage.server.waitUntilDisconnected()
+        }
     }
 
     @Test("An open WebSocket does not time out")
-    func idle() async {
-        await #expect(processExitsWith: .success) {
+    func idle() throws {
+        try Simulation(1).run { world in
             let gate = ServerGate()
-            let stage = try await WebSocketStage(.listening.wait(at: gate).text("at last")) {
-                $0.timeoutIntervalForRequest = 2
-            }
+            let stage = try await WebSocketStage(.listening.wait(at: gate).text("at last"), in: world)
             let task = try stage.open()
             await stage.witness.opening()
-            // Another transfer times out with the same limit meanwhile.
-            stage.server.route("/stalled", .generated(size: 10).stalled(afterBytes: 1))
-            let url = stage.server.url("/stalled")
-            await #expect(errorCode { _ = try await stage.session.data(from: url) } == .timedOut)
+            try await world.sleep(for: .seconds(3600))
             gate.open()
             #expect(try await task.receive().text == "at last")
+            task.cancel(with: .normalClosure, reason: nil)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 import Testing
 
@@ -234,11 +235,14 @@ struct WebSocketHandshakeTests {
     }
 
     @Test("A handshake without a response times out after timeoutIntervalForRequest")
-    func stalled() async throws {
-        let stage = try await WebSocketStage { $0.timeoutIntervalForRequest = 0.2 }
-        stage.server.route("/stalled", .status(200).stalled(at: .beforeHead))
-        let task = try stage.open("/stalled")
-        await #expect(errorCode { _ = try await task.receive() } == .timedOut)
+    func stalled() throws {
+        try Simulation(1).run { world in
+            let stage = try await WebSocketStage(in: world) { $0.timeoutIntervalForRequest = 20 }
+            stage.server.route("/stalled", .status(200).stalled(at: .beforeHead))
+            let task = try stage.open("/stalled")
+            await #expect(errorCode { _ = try await task.receive() } == .timedOut)
+            #expect(world.elapsed < .seconds(21))
+        }
     }
 
     @Test("One handshake at a time is made to a server, and open WebSockets do not count as connections")

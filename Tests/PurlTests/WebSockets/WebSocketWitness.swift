@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 
 /// A delegate that records the calls about WebSocket tasks, in order.
@@ -81,12 +82,13 @@ struct WebSocketStage {
 
     init(
         _ script: WebSocketScript = .echo, credential: URLCredential? = nil, proxy: LoopbackServer? = nil,
-        _ change: (URLSessionConfiguration) -> Void = { _ in }
+        in world: World? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) async throws {
         if let proxy {
             server = proxy
         } else {
-            server = try await LoopbackServer.started()
+            let simulated = world?.server("127.0.0.1", port: 8080).server
+            server = if let simulated { simulated } else { try await LoopbackServer.started() }
             server.route("/ws", .webSocket(script))
         }
         sandbox = Sandbox()
