@@ -229,7 +229,7 @@ final class Download: Sendable {
         let item = status.item
         let dropped = droppedMirrors
         let others = status.asksOneServer ? [] : item.sources.filter { $0 != item.currentURL && dropped[$0] == nil }
-        let isJoined = item.sources.count > 1
+        let isJoined = item.otherSources > 0
         return FileAcquisition.Resource(
             url: isJoined ? JoinedBytes.url(of: item.currentURL, under: item.sha256[0]) : item.currentURL,
             mirrors: others, totalBytes: item.totalBytes, sha256: item.sha256, serverSHA256: item.serverSHA256)
@@ -280,7 +280,7 @@ final class Download: Sendable {
                 return (.accepted, isReady ? status.apply(.move) : [])
             case (.needsDigest, _), (.mismatched, nil):
                 return (.needsDigest, [])
-            case (.mismatched, _?) where status.item.sources.count > 1:
+            case (.mismatched, _?) where status.item.otherSources > 0:
                 return (.mistaken, [])
             case (.mismatched, let found?):
                 let keepsBytes = status.item.serverSHA256 == found

@@ -140,8 +140,7 @@ struct DownloadStatus: Sendable {
         guard !isDeleted else { return nil }
         return transition(.start) { status in
             status.item.intent = .wanted
-            status.attempts = AttemptSequence(
-                from: status.received, otherSources: status.item.sources.count - 1)
+            status.attempts = AttemptSequence(from: status.received, otherSources: status.item.otherSources)
             status.peak = status.received
             status.asksOneServer = false
         }

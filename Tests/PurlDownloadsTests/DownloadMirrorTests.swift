@@ -118,6 +118,17 @@ struct DownloadMirrorTests {
         #expect(fixture.server.requests.count == (status == 503 ? 2 : 1))
     }
 
+    @Test("After another URL the first one and its mirrors are asked")
+    func replacedURL() async throws {
+        let url = fixture.server.route("/f", .status(404))
+        mirror.route("/copy", reply(content, "copy"))
+        let downloader = downloader(url, sha256: right, connections: 1)
+        downloader.replaceURL(with: fixture.server.url("/expired"))
+        try await expectFile(downloader)
+        #expect(fixture.server.requests.map(\.path) == ["/expired", "/f"])
+        #expect(downloader.currentURL == mirror.url("/copy"))
+    }
+
     @Test("When every server has failed, the error is that of the last one, without a mark in its URL")
     func allFail() async throws {
         let url = fixture.server.route("/f", .status(404))

@@ -120,7 +120,10 @@ struct DownloadItem: Sendable, Equatable {
 
     /// Where the file is, in the order in which the servers are asked. Mirrors count where a digest tells whether the whole is
     /// right.
-    var sources: [URL] { sha256.isEmpty ? [url] : [url] + mirrors }
+    var sources: [URL] { sha256.isEmpty || mirrors.isEmpty ? [currentURL] : [url] + mirrors }
+
+    /// How many servers there are besides the current one.
+    var otherSources: Int { sources.count { $0 != currentURL } }
 
     /// Where it is asked for when the current server has failed.
     var nextSource: URL {
