@@ -19,7 +19,7 @@ public final class DownloadManager: Sendable {
     /// Creates a manager and reads the list of unfinished downloads from disk. No request is made.
     ///
     /// Downloads that were waiting or being downloaded are waiting again, paused ones paused, cancelled ones failed, until
-    /// ``resumeAll()``, ``Downloader/resume()`` or ``download(_:sha256:)`` starts them.
+    /// ``resumeAll()``, ``Downloader/resume()`` or ``download(_:sha256:mirrors:)`` starts them.
     ///
     /// - Parameter configuration: Where files are kept, how many downloads run at a time, and how requests are made.
     public init(configuration: DownloadConfiguration) {
