@@ -12,7 +12,10 @@ import Testing
     }
 
     /// Each has once shown a fault.
-    @Test(arguments: [("managed-downloads", 5961), ("invalidated-session", 4083)])
+    @Test(arguments: [
+        ("managed-downloads", 5961), ("invalidated-session", 4083), ("appended-file", 403229),
+        ("appended-file", 410012),
+    ])
     func whatOnceFailedHolds(scenario: String, seed: UInt64) throws {
         try #require(Scenario.named(scenario)).run(Seed(seed))
     }

@@ -133,7 +133,11 @@ final class BodyStorage {
         guard try sink.length > 0, let blob = try sink.loadRecord(), let record = try? ResumeData(decoding: blob),
             record.originalRequest.url == url, let settled = try record.settled(for: sink, inBoot: boot)
         else { return .nothing }
-        if settled.isComplete { return Found(.complete(settled.bytesReceived), settled) }
+        if settled.isComplete {
+            // Who has written it may have ended before it was safe.
+            if (sink as? any ConcurrentSink)?.completion != .written { try sink.synchronize() }
+            return Found(.complete(settled.bytesReceived), settled)
+        }
         let gap = try (sink as? any GappedSink)?.nextGap()
         guard case .range(let missing) = gap, var point = settled.point, missing.lowerBound == point.offset else {
             return .part(settled)
