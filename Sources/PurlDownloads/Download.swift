@@ -15,7 +15,7 @@ final class Download: Sendable {
     }
 
     /// What an attempt does with a complete file.
-    enum Judgement: Sendable {
+    enum Judgement: Sendable, Equatable {
         /// A caller, or the server, vouches for the file.
         case accepted
         /// There are digests to compare with, and the file's is not known yet.
@@ -23,7 +23,7 @@ final class Download: Sendable {
         /// The file has another digest than expected.
         case rejected
         /// It has, and another server may have the right one.
-        case mistaken
+        case mistaken(found: String)
         /// The download has left the phase.
         case stopped
     }
@@ -280,8 +280,8 @@ final class Download: Sendable {
                 return (.accepted, isReady ? status.apply(.move) : [])
             case (.needsDigest, _), (.mismatched, nil):
                 return (.needsDigest, [])
-            case (.mismatched, _?) where status.item.otherSources > 0:
-                return (.mistaken, [])
+            case (.mismatched, let found?) where status.item.otherSources > 0:
+                return (.mistaken(found: found), [])
             case (.mismatched, let found?):
                 let keepsBytes = status.item.serverSHA256 == found
                 let events = status.reject(found: found, keepsBytes: keepsBytes)

@@ -39,14 +39,15 @@ struct DownloadFailure: Error {
             NSError(domain: NSPOSIXErrorDomain, code: Int(number)))
     }
 
-    /// Whether another server may do better: nothing on this machine has failed.
+    /// Whether what is on this machine has failed.
+    static func isOfFile(_ error: any Error) -> Bool {
+        let codes: Set<URLError.Code> = [.cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile]
+        return (error as? URLError).map { codes.contains($0.code) } ?? true
+    }
+
+    /// Whether another server may do better.
     static func isOfServer(_ error: any Error) -> Bool {
-        let own: Set<URLError.Code> = [
-            .cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile, .cannotRemoveFile,
-            .cannotCloseFile,
-            .cancelled,
-        ]
-        return (error as? URLError).map { !own.contains($0.code) } ?? false
+        !isOfFile(error) && (error as? URLError)?.code != .cancelled
     }
 
     static let cancelled = DownloadFailure(.cancelled, "The download was cancelled.")

@@ -235,41 +235,19 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         if let refusal { return end(DownloadFailure(response: refusal)) }
         if let error, !isComplete { return end(.failed(error, nil)) }
         do throws(DownloadFailure) {
-            switch try deliver() {
-            case .accepted, .rejected, .stopped: end(.over)
-            case .mistaken(let found): try endMistaken(found)
-            }
+            end(try deliver())
         } catch {
             end(error)
         }
     }
 
-    /// The file is not the one that is expected, and there are other servers.
-    private func endMistaken(_ found: String) throws(DownloadFailure) {
-        let isJoined = state.withLock { $0.presentCount > 0 || $0.connections?.isMixed == true }
-        do {
-            try sink.saveRecord(nil)
-            try sink.truncate(to: 0)
-        } catch {
-            throw unreadable(error)
-        }
-        end(.mistaken(found: found, isJoined: isJoined))
-    }
-
-    /// What checking the file has come to.
-    private enum Verdict {
-        case accepted, rejected, stopped
-        case mistaken(found: String)
-    }
-
     /// Checks the file and moves it into the finished folder, unless the attempt is stopped or the file is not accepted.
-    private func deliver() throws(DownloadFailure) -> Verdict {
+    private func deliver() throws(DownloadFailure) -> Outcome {
         let size: Int64
         var sha256: String?
         do {
             size = try sink.length
-            let verdict = try verify(size, &sha256, isReady: false)
-            guard case .accepted = verdict else { return verdict }
+            if let outcome = try verify(size, &sha256, isReady: false) { return outcome }
             try sink.synchronize()
         } catch {
             throw unreadable(error)
@@ -278,14 +256,13 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         var copy: FileCopy?
         if mover.crossesFileSystems {
             copy = try mover.copy(size, from: sink, isStopped: { isStopped })
-            if copy == nil { return .stopped }
+            if copy == nil { return .over }
         }
         do {
             // Callers may have asked for other digests meanwhile.
-            let verdict = try verify(size, &sha256, isReady: true)
-            guard case .accepted = verdict else {
+            if let outcome = try verify(size, &sha256, isReady: true) {
                 copy?.discard()
-                return verdict
+                return outcome
             }
         } catch {
             copy?.discard()
@@ -294,7 +271,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         try mover.move(size, from: sink, via: copy)
         try? sink.saveRecord(nil)
         try finish(mover.destination, size: size, sha256: sha256)
-        return .accepted
+        return .over
     }
 
     private func unreadable(_ error: any Error) -> DownloadFailure {
@@ -306,21 +283,23 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     /// - Parameters:
     ///   - sha256: The file's digest, when it is known.
     ///   - isReady: The file is about to be moved.
-    private func verify(_ size: Int64, _ sha256: inout String?, isReady: Bool) throws -> Verdict {
+    /// - Returns: How the attempt ends; `nil` when the file is accepted.
+    private func verify(_ size: Int64, _ sha256: inout String?, isReady: Bool) throws -> Outcome? {
         while true {
             // What cannot be deleted is checked again by the next attempt.
             switch download.judgeReceivedFile(sha256, isReady: isReady, deleteBytes: { try? sink.discard() }) {
             case .accepted:
-                return .accepted
-            case .stopped:
-                return .stopped
+                return nil
+            case .stopped, .rejected:
+                return .over
             case .needsDigest:
                 sha256 = try FileDigest.sha256(length: size, isStopped: { isStopped }, read: sink.bytes)
-                if sha256 == nil { return .stopped }
-            case .rejected:
-                return .rejected
-            case .mistaken:
-                return .mistaken(found: sha256 ?? "")
+                if sha256 == nil { return .over }
+            case .mistaken(let found):
+                let isJoined = state.withLock { $0.presentCount > 0 || $0.connections?.isMixed == true }
+                try sink.saveRecord(nil)
+                try sink.truncate(to: 0)
+                return .mistaken(found: found, isJoined: isJoined)
             }
         }
     }

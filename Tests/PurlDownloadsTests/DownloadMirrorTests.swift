@@ -43,17 +43,26 @@ struct DownloadMirrorTests {
         #expect(fixture.names(in: fixture.unfinished) == [])
     }
 
-    @Test("With a digest parts are requested of all servers at the same time")
-    func together() async throws {
+    /// Fetches the file, of which the first server sends a part, and the rest when the mirror has answered.
+    private func fetch(mirrored: Reply) async throws -> Downloader {
         let gate = ServerGate()
-        // The first server's whole waits until the mirror has sent a part.
-        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
-        mirror.route("/copy", reply(content, "copy"))
+        let url = stalledURL(until: gate)
+        mirror.route("/copy", mirrored)
         let downloader = downloader(url, sha256: right)
         downloader.start()
         await mirror.wait { $0.completeRequests > 0 }
         gate.open()
         try await expectFile(downloader)
+        return downloader
+    }
+
+    private func stalledURL(until gate: ServerGate) -> URL {
+        fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+    }
+
+    @Test("With a digest parts are requested of all servers at the same time")
+    func together() async throws {
+        let downloader = try await fetch(mirrored: reply(content, "copy"))
         #expect(mirror.requests.allSatisfy { $0.fields["Range"] != nil })
         #expect(mirror.requests.first?.fields["If-Range"] == nil)
         #expect(downloader.droppedMirrors.isEmpty)
@@ -70,18 +79,11 @@ struct DownloadMirrorTests {
 
     @Test("Where a mirror has another file, the first server is asked for the whole")
     func otherFile() async throws {
-        let gate = ServerGate()
-        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
-        mirror.route("/copy", reply(other, "copy"))
-        let downloader = downloader(url, sha256: right)
-        downloader.start()
-        await mirror.wait { $0.completeRequests > 0 }
-        gate.open()
-        try await expectFile(downloader)
+        let downloader = try await fetch(mirrored: reply(other, "copy"))
         let asked = mirror.requests.count
         #expect(asked > 0)
         #expect(fixture.server.requests.count { $0.fields["Range"] == nil } == 2)
-        #expect(downloader.currentURL == url)
+        #expect(downloader.currentURL == downloader.url)
     }
 
     @Test("Where the first server has another file, the next one is asked for the whole")
@@ -160,15 +162,9 @@ struct DownloadMirrorTests {
 
     @Test("A mirror without ranges, or of another length, is dropped with a reason", arguments: [true, false])
     func dropped(hasRanges: Bool) async throws {
-        let gate = ServerGate()
-        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
         let shorter = GeneratedContent(size: 4 << 20, seed: 4)
-        mirror.route("/copy", hasRanges ? reply(shorter, "copy") : reply(content, "copy").ignoringRange())
-        let downloader = downloader(url, sha256: right)
-        downloader.start()
-        await mirror.wait { $0.completeRequests > 0 }
-        gate.open()
-        try await expectFile(downloader)
+        let downloader = try await fetch(
+            mirrored: hasRanges ? reply(shorter, "copy") : reply(content, "copy").ignoringRange())
         #expect(downloader.droppedMirrors[mirror.url("/copy")]?.hasSuffix(".") == true)
     }
 
@@ -186,7 +182,7 @@ struct DownloadMirrorTests {
     @Test("The next manager knows the mirrors, and requests only what is missing")
     func relaunch() async throws {
         let gate = ServerGate()
-        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+        let url = stalledURL(until: gate)
         mirror.route("/copy", reply(content, "copy"))
         try await leave(url, gate)
         let sent = (fixture.server.requests + mirror.requests).map(\.bytesSent).reduce(0, +)
@@ -204,7 +200,7 @@ struct DownloadMirrorTests {
     @Test("Bytes of several servers are of no use to a download that does not expect their digest")
     func withoutItem() async throws {
         let gate = ServerGate()
-        let url = fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+        let url = stalledURL(until: gate)
         mirror.route("/copy", reply(other, "copy"))
         try await leave(url, gate)
         let alone = fixture.downloader(url)

@@ -320,7 +320,7 @@ package final class ParallelTransfer: Sendable {
                 if end.received > 0 { experience.addRange() }
                 // One that was overtaken, or is not needed for another reason, has not failed.
                 guard let error = end.error, isNeeded, !end.isCancelled else { break }
-                if Self.isOfFile(error) {
+                if DownloadFailure.isOfFile(error) {
                     state.stop = state.stop ?? .failed(error)
                 } else {
                     state.failure = (error, nil)
@@ -364,7 +364,7 @@ package final class ParallelTransfer: Sendable {
         switch end.verdict {
         case .proven?, nil:
             guard let error = end.error, isNeeded, !end.isCancelled else { return nil }
-            if Self.isOfFile(error) {
+            if DownloadFailure.isOfFile(error) {
                 state.stop = state.stop ?? .failed(error)
                 return nil
             }
@@ -382,12 +382,6 @@ package final class ParallelTransfer: Sendable {
             case .proven?, .unproven?, nil: "The server does not prove that its parts are of one version."
             }
         return URLError(.badServerResponse, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
-    }
-
-    /// Whether what is on this machine has failed.
-    private static func isOfFile(_ error: any Error) -> Bool {
-        let codes: Set<URLError.Code> = [.cannotCreateFile, .cannotOpenFile, .cannotWriteToFile, .cannotMoveFile]
-        return (error as? URLError).map { codes.contains($0.code) } ?? true
     }
 
     private func measure() {
@@ -524,7 +518,7 @@ package final class ParallelTransfer: Sendable {
         file.forget(RangedFile.leader, in: split.generation)
         state.leader = .gone
         guard let error else { return }
-        if Self.isOfFile(error) || (error as? URLError)?.code == .cancelled {
+        if DownloadFailure.isOfFile(error) || (error as? URLError)?.code == .cancelled {
             state.stop = state.stop ?? .failed(error)
         } else {
             state.failure = (error, nil)

@@ -122,7 +122,7 @@ struct RangeServers: Sendable {
         return true
     }
 
-    /// No more ranges are requested of the leader's server, which may go on to send the whole.
+    /// No more ranges are requested of the leader's server, which may continue to send the whole.
     mutating func leaderHasNoRanges() {
         if servers[Self.leader].standing != .dropped { servers[Self.leader].standing = .whole }
     }

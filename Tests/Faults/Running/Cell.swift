@@ -29,7 +29,7 @@ package struct Cell: Sendable, CustomStringConvertible {
                     continuation.resume()
                 }
             }
-            return report.problems
+            return report.problems.map { "seed \(seed): \($0)" }
         }
         // An alarm needs a descriptor, and the system's queues do not survive it when there is none.
         if fault.isProcessWide {

@@ -15,9 +15,7 @@ extension Scenario {
         let url = world.server("mirror.example").route("/film", .generated(content).entityTag("\"v1\""))
         let home = world.computer("desk").home
         let manager = DownloadManager(
-            configuration: DownloadConfiguration(
-                finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
-                unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true)))
+            configuration: DownloadConfiguration(in: home))
         // Who expects nothing has the end of the others.
         let first = manager.download(url, sha256: dice.oneIn(2) ? right : nil)
         var callers: [(downloader: Downloader, isRight: Bool)] = []

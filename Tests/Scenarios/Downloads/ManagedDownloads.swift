@@ -26,9 +26,7 @@ extension Scenario {
             }
             let mark = mirrors.map { $0.requests.count }
             let known = Set(finished.value.keys)
-            var configuration = DownloadConfiguration(
-                finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
-                unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
+            var configuration = DownloadConfiguration(in: home)
             configuration.maximumConcurrentDownloads = 3
             configuration.retryPolicy.maximumRetries = 20
             let manager = DownloadManager(configuration: configuration)
@@ -89,9 +87,7 @@ extension Scenario {
         let laptop = world.computer("laptop")
         let home = laptop.home
         try await laptop.run("player", surprises: surprises) {
-            var configuration = DownloadConfiguration(
-                finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
-                unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
+            var configuration = DownloadConfiguration(in: home)
             configuration.connections = dice.oneIn(3) ? .adaptive : 4
             configuration.retryPolicy.maximumRetries = 20
             let download = Downloader(url: url, configuration: configuration)
@@ -141,9 +137,7 @@ extension Scenario {
             })
         let home = world.computer("laptop").home
         try await world.computer("desk").run("center") {
-            var configuration = DownloadConfiguration(
-                finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
-                unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
+            var configuration = DownloadConfiguration(in: home)
             configuration.retryPolicy.maximumRetries = 10_000
             configuration.retryPolicy.maximumDelay = .seconds(900)
             let manager = DownloadManager(configuration: configuration)

@@ -31,9 +31,7 @@ extension Scenario {
         let laptop = world.computer("laptop")
         let home = laptop.home
         try await laptop.run("player", surprises: surprises) {
-            var configuration = DownloadConfiguration(
-                finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
-                unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
+            var configuration = DownloadConfiguration(in: home)
             configuration.connections = isHonest ? dice.pick([4, .adaptive]) : 1
             configuration.retryPolicy.maximumRetries = 20
             let manager = DownloadManager(configuration: configuration)

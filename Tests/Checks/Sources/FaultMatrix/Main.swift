@@ -15,7 +15,7 @@ enum Main {
             let matrix = Matrix(
                 sections: FaultMatrix.sections, medium: medium ?? .memory, seeds: 1...(UInt64(last) ?? 1))
             exit(await matrix.print() ? 0 : 1)
-        case ("transfers", let count?) where Int(count) != nil:
+        case ("transfers", let count?) where Int(count) != nil && medium != .secure:
             exit(await Endurance(transfers: Int(count) ?? 0, medium: medium ?? .tcp).print() ? 0 : 1)
         case ("gallery", let folder?):
             let gallery = Gallery(URL(fileURLWithPath: folder, isDirectory: true))
@@ -33,7 +33,7 @@ enum Main {
             guard !sections.isEmpty else {
                 print("FaultMatrix [tcp | memory | secure | tls]                  every cell")
                 print("FaultMatrix [tcp | memory | secure | tls] PART-OF-A-NAME   the cells of one section")
-                print("FaultMatrix [tcp | memory | secure | tls] transfers COUNT  so many transfers, of mixed outcomes")
+                print("FaultMatrix [tcp | memory | tls] transfers COUNT           so many transfers, of mixed outcomes")
                 print(
                     "FaultMatrix memory | secure seeds LAST                     every cell, with the seeds from 1 to LAST"
                 )

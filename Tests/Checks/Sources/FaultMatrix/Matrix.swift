@@ -73,7 +73,7 @@ struct Matrix {
     private func outcome(of cell: Cell) async -> Failure {
         for seed in seeds {
             let problems = await cell.run(Seed(seed))
-            if !problems.isEmpty { return Failure(cell: cell, problems: problems.map { "seed \(seed): \($0)" }) }
+            if !problems.isEmpty { return Failure(cell: cell, problems: problems) }
         }
         return Failure(cell: cell, problems: [])
     }
