@@ -1,5 +1,5 @@
 #if SANITIZE_THREAD
-    internal import PurlIO
+    import PurlIO
 
     typealias Mutex = SanitizedMutex
 #endif
