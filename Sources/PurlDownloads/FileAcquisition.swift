@@ -72,7 +72,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         self.completion = completion
         let resource = download.resource
         self.resource = resource
-        sink = DownloadSink(paths, of: download.url, resource, checking: connections.checking) {
+        sink = DownloadSink(paths, of: download.url, resource, connections: connections) {
             [weak download] count in
             download?.setReceived(count)
         }

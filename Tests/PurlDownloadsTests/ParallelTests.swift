@@ -6,23 +6,34 @@ import Testing
 
 @testable import PurlDownloads
 
-private let mebi = 1 << 20
+/// A file is not divided into parts of less.
+private let share = 128 << 10
 
 @Suite("Several connections for one file", .timeLimit(.minutes(5)))
 struct ParallelTests {
     let fixture: DownloadFixture
-    let content = GeneratedContent(size: 6 * mebi, seed: 7)
-    let other = GeneratedContent(size: 6 * mebi, seed: 8)
+    let content = GeneratedContent(size: 6 * share, seed: 7)
+    let other = GeneratedContent(size: 6 * share, seed: 8)
 
     init() throws { fixture = try DownloadFixture() }
 
     private var reply: Reply { .generated(content).entityTag("\"v1\"") }
+
+    /// The response to the request for the whole stops soon, so that there is a share for each connection.
+    private func held(by gate: ServerGate, _ ranges: @escaping @Sendable (Reply) -> Reply = { $0 }) -> Reply {
+        let reply = reply
+        return .computed { request in
+            let isOfRange = Self.bounds(request.fields["Range"] ?? "")?.last != nil
+            return isOfRange ? ranges(reply) : reply.stalled(afterBytes: 1000, until: gate)
+        }
+    }
 
     private func downloader(
         _ url: URL, connections: ConnectionCount = 4, sha256: String? = nil, retries: Int = 3
     ) -> Downloader {
         var configuration = fixture.configuration(retries: retries)
         configuration.connections = connections
+        configuration.connections.leastShare = Int64(share)
         return Downloader(url: url, sha256: sha256, configuration: configuration)
     }
 
@@ -37,10 +48,19 @@ struct ParallelTests {
         return numbers.first.map { ($0, numbers.count > 1 ? numbers[1] : nil) }
     }
 
+    /// The response to the request for the whole does not end before so many others have been received.
+    private func fetch(_ url: URL, holdingLeaderUntil requests: Int, _ gate: ServerGate) async throws -> URL {
+        async let file = fetch(downloader(url))
+        _ = await fixture.server.waitForRequests(1 + requests)
+        gate.open()
+        return try await file
+    }
+
     @Test("Each connection requests an equal share of the version that the first one has found")
     func shares() async throws {
-        let url = fixture.server.route("/f", reply)
-        #expect(try content.matches(fileAt: try await fetch(downloader(url))))
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", held(by: gate))
+        #expect(try content.matches(fileAt: try await fetch(url, holdingLeaderUntil: 3, gate)))
         let requests = fixture.server.requests
         #expect(requests.first?.fields["Range"] == nil)
         #expect(requests.count >= 4)
@@ -55,12 +75,12 @@ struct ParallelTests {
     @Test(
         "Without a length, a strong validator or ranges there is one connection",
         arguments: [
-            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)),
-            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("W/\"v1\""),
-            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("\"v1\"").acceptRanges("none"),
-            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("\"v1\"").chunked(),
-            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("\"v1\"").untilClose(),
-            Reply.generated(GeneratedContent(size: 6 << 20, seed: 7)).entityTag("\"\u{E9}\""),
+            Reply.generated(GeneratedContent(size: 6 * share, seed: 7)),
+            Reply.generated(GeneratedContent(size: 6 * share, seed: 7)).entityTag("W/\"v1\""),
+            Reply.generated(GeneratedContent(size: 6 * share, seed: 7)).entityTag("\"v1\"").acceptRanges("none"),
+            Reply.generated(GeneratedContent(size: 6 * share, seed: 7)).entityTag("\"v1\"").chunked(),
+            Reply.generated(GeneratedContent(size: 6 * share, seed: 7)).entityTag("\"v1\"").untilClose(),
+            Reply.generated(GeneratedContent(size: 6 * share, seed: 7)).entityTag("\"\u{E9}\""),
         ])
     func one(reply: Reply) async throws {
         let url = fixture.server.route("/f", reply)
@@ -68,9 +88,9 @@ struct ParallelTests {
         #expect(fixture.ranges == [""])
     }
 
-    @Test("A file of less than 2 MiB is not divided")
+    @Test("A file of less than two shares is not divided")
     func short() async throws {
-        let content = GeneratedContent(size: 2 * mebi - 1, seed: 7)
+        let content = GeneratedContent(size: 2 * share - 1, seed: 7)
         let url = fixture.server.route("/f", .generated(content).entityTag("\"v1\""))
         #expect(try content.matches(fileAt: try await fetch(downloader(url))))
         #expect(fixture.ranges == [""])
@@ -93,7 +113,7 @@ struct ParallelTests {
         Fault("206 with another tag") { $0.ignoringIfRange().entityTag("\"v2\"") },
         Fault("206 with a weak tag") { $0.replacingField("ETag", "W/\"v1\"") },
         Fault("206 without a tag") { $0.replacingField("ETag", nil) },
-        Fault("206 with another total") { $0.replacingField("Content-Range", "bytes 2097152-4194303/99999999") },
+        Fault("206 with another total") { $0.replacingField("Content-Range", "bytes 196608-393215/99999999") },
         Fault("206 without a range") { $0.replacingField("Content-Range", nil) },
         Fault("206 with a range of another unit") { $0.replacingField("Content-Range", "items 0-1/2") },
         Fault("416") { $0.rangeNotSatisfiable() },
@@ -122,40 +142,34 @@ struct ParallelTests {
     @Test("What one range cannot prove is dropped, and the file is right", arguments: faults, [1, 2, 3])
     func oneRange(fault: Fault, position: Int) async throws {
         let count = Mutex(0)
-        let reply = reply
+        let gate = ServerGate()
         let url = fixture.server.route(
             "/f",
-            .computed { request in
-                guard request.fields["Range"] != nil else { return reply }
+            held(by: gate) { reply in
                 let number = count.withLock { count in
                     count += 1
                     return count
                 }
                 return number == position ? fault.change(reply) : reply
             })
-        #expect(try content.matches(fileAt: try await fetch(downloader(url))))
+        #expect(try content.matches(fileAt: try await fetch(url, holdingLeaderUntil: position, gate)))
     }
 
     @Test("What every range gets wrong leaves one connection", arguments: faults)
     func everyRange(fault: Fault) async throws {
-        let reply = reply
-        let url = fixture.server.route(
-            "/f",
-            .computed { request in
-                let isOfRange = Self.bounds(request.fields["Range"] ?? "")?.last != nil
-                return isOfRange ? fault.change(reply) : reply
-            })
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", held(by: gate, fault.change))
         // The leader brings everything, or a broken connection is resumed as one that is the only one.
-        let file = try await fetch(downloader(url))
-        #expect(try content.matches(fileAt: file))
+        #expect(try content.matches(fileAt: try await fetch(url, holdingLeaderUntil: 1, gate)))
     }
 
     @Test("A version that changes while it is divided is replaced as a whole", arguments: 1...4)
     func newVersion(after requests: Int) async throws {
-        let old = reply
+        let gate = ServerGate()
         let new = Reply.generated(other).entityTag("\"v2\"")
+        let old = reply.stalled(afterBytes: 1000, until: gate)
         let url = fixture.server.route("/f", old.switching(after: requests, to: new))
-        let file = try await fetch(downloader(url))
+        let file = try await fetch(url, holdingLeaderUntil: 1, gate)
         let isOld = try content.matches(fileAt: file)
         let isNew = try other.matches(fileAt: file)
         #expect(isOld != isNew)
@@ -163,28 +177,32 @@ struct ParallelTests {
 
     @Test("A version of another length replaces the one that is divided")
     func newLength() async throws {
-        let longer = GeneratedContent(size: 7 * mebi, seed: 9)
+        let longer = GeneratedContent(size: 7 * share, seed: 9)
+        let gate = ServerGate()
+        let old = reply.stalled(afterBytes: 1000, until: gate)
         let url = fixture.server.route(
-            "/f", reply.switching(after: 2, to: Reply.generated(longer).entityTag("\"v2\"")))
-        #expect(try longer.matches(fileAt: try await fetch(downloader(url))))
+            "/f", old.switching(after: 2, to: Reply.generated(longer).entityTag("\"v2\"")))
+        #expect(try longer.matches(fileAt: try await fetch(url, holdingLeaderUntil: 1, gate)))
     }
 
     @Test("Tags that differ per request are never mixed")
     func freshTags() async throws {
-        let url = fixture.server.route("/f", Reply.generated(content).freshEntityTags())
-        #expect(try content.matches(fileAt: try await fetch(downloader(url))))
+        let gate = ServerGate()
+        let url = fixture.server.route(
+            "/f", Reply.generated(content).freshEntityTags().stalled(afterBytes: 1000, until: gate))
+        #expect(try content.matches(fileAt: try await fetch(url, holdingLeaderUntil: 1, gate)))
     }
 
     @Test(
         "A paused download resumes with all ranges, and requests no byte twice", arguments: [1, 4] as [ConnectionCount])
     func pause(connections: ConnectionCount) async throws {
         let gate = ServerGate()
-        let url = fixture.server.route("/f", reply.stalled(at: .midBody, until: gate))
+        let url = fixture.server.route("/f", held(by: gate) { $0.stalled(at: .midBody, until: gate) })
         let first = downloader(url)
         first.start()
         await gate.reached(times: 4)
-        let present = Int64(content.size) / 2
-        // The leader's middle lies in another one's share, so that it brings all of its own.
+        // Half of three shares of a quarter.
+        let present = Int64(content.size) / 3
         await first.hasReceived(present)
         first.pause()
         await first.waitUntilIdle()
@@ -216,31 +234,32 @@ struct ParallelTests {
 
     /// A response to the request for a range that is not as long as it says, in chunks that say nothing about it.
     @Test(
-        "A range in chunks that is too short, or too long, is not requested for ever", arguments: [0, 1000, 9_000_000])
+        "A range in chunks that is too short, or too long, is not requested for ever", arguments: [0, 1000, 1_000_000])
     func chunkedLength(count: Int) async throws {
         let (reply, content) = (reply, content)
+        let gate = ServerGate()
         let url = fixture.server.route(
             "/f",
             .computed { request in
                 guard let bounds = Self.bounds(request.fields["Range"] ?? ""), let last = bounds.last else {
-                    return reply
+                    return reply.stalled(afterBytes: 1000, until: gate)
                 }
                 return Reply.bytes(content.bytes(bounds.first..<bounds.first + count)).status(206).entityTag("\"v1\"")
                     .ignoringRange().field("Content-Range", "bytes \(bounds.first)-\(last)/\(content.size)").chunked(
                         size: 1000)
             })
-        #expect(try content.matches(fileAt: try await fetch(downloader(url))))
+        #expect(try content.matches(fileAt: try await fetch(url, holdingLeaderUntil: 1, gate)))
         #expect(fixture.ranges.count < 10)
     }
 
     @Test("Bytes that another program has cut are not used")
     func cut() async throws {
         let gate = ServerGate()
-        let url = fixture.server.route("/f", reply.stalled(at: .midBody, until: gate))
+        let url = fixture.server.route("/f", held(by: gate) { $0.stalled(at: .midBody, until: gate) })
         let first = downloader(url)
         first.start()
         await gate.reached(times: 4)
-        await first.hasReceived(Int64(content.size) / 2)
+        await first.hasReceived(Int64(content.size) / 3)
         first.pause()
         await first.waitUntilIdle()
         gate.open()
@@ -253,11 +272,11 @@ struct ParallelTests {
     @Test("A new version replaces what several connections have left")
     func resumedNewVersion() async throws {
         let gate = ServerGate()
-        let url = fixture.server.route("/f", reply.stalled(at: .midBody, until: gate))
+        let url = fixture.server.route("/f", held(by: gate) { $0.stalled(at: .midBody, until: gate) })
         let first = downloader(url)
         first.start()
         await gate.reached(times: 4)
-        await first.hasReceived(Int64(content.size) / 2)
+        await first.hasReceived(Int64(content.size) / 3)
         first.pause()
         await first.waitUntilIdle()
         gate.open()
@@ -270,7 +289,7 @@ struct ParallelTests {
         let url = fixture.server.route("/f", reply)
         let first = downloader(url)
         first.observe { event in
-            if case .progress(let received, _) = event, received > 1_000_000 { first.cancel() }
+            if case .progress(let received, _) = event, received > 100_000 { first.cancel() }
         }
         first.start()
         _ = await first.failure()

@@ -5,7 +5,8 @@ import Testing
 
 @testable import PurlDownloads
 
-private let mebi = 1 << 20
+/// A file is not divided into parts of less.
+private let share = 128 << 10
 
 @Suite("What several connections have brought, after a relaunch", .timeLimit(.minutes(5)))
 struct RangeRelaunchTests {
@@ -20,7 +21,7 @@ struct RangeRelaunchTests {
     }
 
     let fixture: DownloadFixture
-    let content = GeneratedContent(size: 8 * mebi, seed: 7)
+    let content = GeneratedContent(size: 8 * share, seed: 7)
 
     init() throws { fixture = try DownloadFixture() }
 
@@ -29,6 +30,7 @@ struct RangeRelaunchTests {
     ) -> DownloadConfiguration {
         var configuration = fixture.configuration()
         configuration.connections = connections
+        configuration.connections.leastShare = Int64(share)
         if kind == .background {
             configuration.session = .background(withIdentifier: fixture.folder.lastPathComponent)
             configuration.session.backgroundSessionsDirectory = fixture.folder.appendingPathComponent("sessions")
@@ -36,7 +38,17 @@ struct RangeRelaunchTests {
         return configuration
     }
 
-    /// Begins a download whose every response stalls in its middle, and ends the manager.
+    /// A response that stops soon when it is that for the whole, so that there is a share for each connection, and in its middle
+    /// when it is one for a part.
+    private func held(by gate: ServerGate) -> Reply {
+        let reply = Reply.generated(content).entityTag("\"v1\"")
+        return .computed { request in
+            request.fields["Range"] == nil
+                ? reply.stalled(afterBytes: 1000, until: gate) : reply.stalled(at: .midBody, until: gate)
+        }
+    }
+
+    /// Begins a download whose responses stall, and ends the manager.
     ///
     /// - Returns: What it has left.
     private func leave(
@@ -45,8 +57,8 @@ struct RangeRelaunchTests {
         var manager: DownloadManager? = DownloadManager(configuration: configuration(kind, 4))
         let download = try #require(manager?.download(url))
         await gate.reached(times: 4)
-        // The leader's middle lies in another one's share, so that it brings all of its own.
-        await download.hasReceived(Int64(content.size) / 2)
+        // Half of three shares of a quarter.
+        await download.hasReceived(Int64(content.size) / 3)
         switch departure {
         case .paused:
             manager?.pauseAll()
@@ -81,11 +93,11 @@ struct RangeRelaunchTests {
         arguments: departures, [1, 4] as [ConnectionCount])
     func manager(departure: (Departure, SessionKind), connections: ConnectionCount) async throws {
         let gate = ServerGate()
-        let url = fixture.server.route("/f", .generated(content).entityTag("\"v1\"").stalled(at: .midBody, until: gate))
+        let url = fixture.server.route("/f", held(by: gate))
         let parts = try await leave(departure.0, departure.1, of: url, stalledAt: gate)
         let count = parts.reduce(0) { $0 + Int64($1.count) }
         #expect(parts.count > 1)
-        #expect(count >= Int64(content.size) / 2)
+        #expect(count >= Int64(content.size) / 3)
 
         let second = DownloadManager(configuration: configuration(departure.1, connections))
         let download = try #require(second.downloader(for: url))
@@ -106,11 +118,11 @@ struct RangeRelaunchTests {
     @Test("An invalidated manager that is idle has left its background session to the next one", arguments: 1...3)
     func backgroundSession(round: Int) async throws {
         let gate = ServerGate()
-        let url = fixture.server.route("/f", .generated(content).entityTag("\"v1\"").stalled(at: .midBody, until: gate))
+        let url = fixture.server.route("/f", held(by: gate))
         let first = DownloadManager(configuration: configuration(.background, 4))
         let download = first.download(url)
         await gate.reached(times: 4)
-        await download.hasReceived(Int64(content.size) / 2)
+        await download.hasReceived(Int64(content.size) / 3)
         first.invalidate()
         await first.waitUntilIdle()
         let second = DownloadManager(configuration: configuration(.background, 4))

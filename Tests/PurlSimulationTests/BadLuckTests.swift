@@ -53,7 +53,7 @@ import Testing
         #expect(count >= 2)
     }
 
-    @Test(arguments: Seeds.some(40))
+    @Test(arguments: Seeds.some(15))
     func aFileNeverHasBytesOfTwoVersions(seed: Seed) throws {
         try Simulation(seed).run { world in
             let versions = (0..<3).map { GeneratedContent(size: 60_000 - 7_000 * $0, seed: UInt64($0)) }
@@ -91,7 +91,7 @@ import Testing
 
 /// `https` over the feigned security layer.
 @Suite struct SecureServerTests {
-    @Test(arguments: Seeds.some(20))
+    @Test(arguments: Seeds.some(8))
     func aSecureDownloadArrivesUnderFaults(seed: Seed) throws {
         try Simulation(seed).run { world in
             let content = GeneratedContent(size: 60_000, seed: 5)

@@ -14,7 +14,7 @@ import Testing
             "/film", .generated(content).entityTag("\"v1\"").acceptRanges("bytes"))
     }
 
-    @Test(arguments: Seeds.some(40))
+    @Test(arguments: Seeds.some(15))
     func aDownloadThatIsResumedArrives(seed: Seed) throws {
         try Simulation(seed).run { world in
             let url = Self.serveFilm(in: world)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(40))
+    @Test(arguments: Seeds.some(15))
     func aDownloaderArrivesUnderKillsAndNetworkFaults(seed: Seed) throws {
         try Simulation(seed).run { world in
             let url = Self.serveFilm(in: world)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(20))
+    @Test(arguments: Seeds.some(8))
     func aFullDiskFailsADownloadAndNothingElse(seed: Seed) throws {
         try Simulation(seed).run { world in
             let url = Self.serveFilm(in: world)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(40))
+    @Test(arguments: Seeds.some(15))
     func anInvalidatedSessionCompletesEveryTaskOnce(seed: Seed) throws {
         try Simulation(seed).run { world in
             let server = world.server("mirror.example")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(20))
+    @Test(arguments: Seeds.some(8))
     func redirectsAndCredentialsStayRightUnderFaults(seed: Seed) throws {
         try Simulation(seed).run { world in
             let (first, second) = (world.server("first.example"), world.server("second.example"))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(20))
+    @Test(arguments: Seeds.some(8))
     func aWebSocketCarriesItsMessagesInOrder(seed: Seed) throws {
         try Simulation(seed).run { world in
             world.server("chat.example").route("/chat", .webSocket(.echo))

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(20))
+    @Test(arguments: Seeds.some(10))
     func oneSeedMakesOneStory(seed: Seed) throws {
         let (first, second) = (try Self.report(seed), try Self.report(seed))
         #expect(first.digest == second.digest)

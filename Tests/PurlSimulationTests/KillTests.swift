@@ -61,7 +61,7 @@ import Testing
         session.finishTasksAndInvalidate()
     }
 
-    @Test(arguments: Seeds.some(25))
+    @Test(arguments: Seeds.some(10))
     func aBackgroundDownloadArrivesHoweverOftenItsProgramIsKilled(seed: Seed) throws {
         try Simulation(seed).run { world in
             let server = world.server("mirror.example")
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(25))
+    @Test(arguments: Seeds.some(10))
     func aBackgroundDownloadIsRightAfterPowerLosses(seed: Seed) throws {
         try Simulation(seed).run { world in
             let server = world.server("mirror.example")
@@ -103,13 +103,13 @@ import Testing
         return record.ranges(inFileAt: file) ?? [0..<record.bytesReceived]
     }
 
-    @Test(arguments: Seeds.some(10))
+    @Test(arguments: Seeds.some(6))
     func whatSeveralConnectionsHaveBroughtIsThereAfterAKillAndIsNotRequestedAgain(seed: Seed) throws {
-        let content = GeneratedContent(size: 4 << 20, seed: 9)
+        let content = GeneratedContent(size: 512 << 10, seed: 9)
         try Simulation(seed).run { world in
             world.network.latency = .milliseconds(1) ... .milliseconds(20)
             let server = world.server("mirror.example")
-            let url = server.route("/film", .generated(content).entityTag("\"v1\"").inPieces(of: 40_000))
+            let url = server.route("/film", .generated(content).entityTag("\"v1\"").inPieces(of: 10_000))
             let laptop = world.computer("laptop")
             let home = laptop.home
             let findings = Mutex<[Finding]>([])
@@ -118,6 +118,7 @@ import Testing
                     finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
                     unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
                 configuration.connections = 4
+                configuration.connections.leastShare = 64 << 10
                 let manager = DownloadManager(configuration: configuration)
                 if let download = manager.downloader(for: url) {
                     let parts = Self.parts(download, in: configuration.unfinishedDirectory)

@@ -51,7 +51,7 @@ import Testing
 
     @Test func objectsAreReleased() throws {
         let witnesses = Witnesses()
-        for seed in Seeds.some(40) { try Self.load(seed, .none, witnesses) }
+        for seed in Seeds.some(20) { try Self.load(seed, .none, witnesses) }
         // A process that ends takes no step more: a task that was about to be resumed keeps its session.
         let living = witnesses.living.filter { $0 == "World" || $0 == "Server" }
         #expect(living.isEmpty)
@@ -60,7 +60,7 @@ import Testing
     /// The tasks of a process that was killed never run again, and keep what they have; but the kernel closes its files.
     @Test func theFilesOfKilledProcessesAreClosed() throws {
         let before = try Self.simulatedFiles()
-        for seed in Seeds.some(40) { try Self.load(seed, .init(kills: 2, powerLosses: 1), Witnesses()) }
+        for seed in Seeds.some(20) { try Self.load(seed, .init(kills: 2, powerLosses: 1), Witnesses()) }
         #expect(try Self.simulatedFiles() <= before)
     }
 

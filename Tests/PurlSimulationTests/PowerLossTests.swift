@@ -7,7 +7,7 @@ import Testing
 @testable import PurlSimulation
 
 @Suite struct PowerLossTests {
-    @Test(arguments: Seeds.some(20))
+    @Test(arguments: Seeds.some(8))
     func aFileThatASinkHasCompletedIsThereAfterALossOfPower(seed: Seed) throws {
         try Simulation(seed).run { world in
             let content = GeneratedContent(size: 20_000, seed: 3)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(20))
+    @Test(arguments: Seeds.some(8))
     func aDownloadThatHasFinishedIsThereAfterALossOfPower(seed: Seed) throws {
         try Simulation(seed).run { world in
             let content = GeneratedContent(size: 20_000, seed: 3)

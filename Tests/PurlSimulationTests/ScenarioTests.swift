@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ScenarioTests {
     /// What an everyday run takes for each scenario; `SEEDS` in the environment asks for more.
-    private static let seeds = Seeds.some(6)
+    private static let seeds = Seeds.some(3)
 
     @Test(arguments: Scenario.all, seeds)
     func everythingHolds(scenario: Scenario, seed: Seed) throws {

@@ -41,10 +41,7 @@ struct Journal: Sendable {
             file = JournalFile(path: path, files: files, file: opened)
             let size = Int(min(try opened.size(), Self.maximumSize))
             let bytes = try opened.read(size, at: 0)
-            // A torn last line does not count, even if its line break alone is missing: the next one takes its place.
-            let whole = bytes.prefix(bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
-            entries = Self.entries(in: whole)
-            length = Int64(whole.count)
+            (entries, length) = Self.entries(in: bytes)
         } catch {
             throw FileFailure(.open, folder.appendingPathComponent(Self.fileName), error)
         }
@@ -127,12 +124,23 @@ struct Journal: Sendable {
         return line
     }
 
-    private static func entries(in bytes: Data) -> [Data] {
-        bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            guard line.count > digestLength, line.dropFirst(digestLength).first == UInt8(ascii: " ") else { return nil }
-            let entry = Data(line.dropFirst(digestLength + 1))
-            return line.prefix(digestLength).elementsEqual(digest(entry).utf8) ? entry : nil
+    /// The entries of a journal, and where its last whole line ends. A torn one does not count, even if its line break alone is
+    /// missing: the next one takes its place.
+    private static func entries(in bytes: Data) -> ([Data], Int64) {
+        var entries: [Data] = []
+        var start = 0
+        while true {
+            let end = bytes.span.lineFeed(in: start..<bytes.count)
+            guard end < bytes.count else { return (entries, Int64(start)) }
+            if let entry = entry(of: bytes.dropFirst(start).prefix(end - start)) { entries.append(entry) }
+            start = end + 1
         }
+    }
+
+    private static func entry(of line: Data) -> Data? {
+        guard line.count > digestLength, line.dropFirst(digestLength).first == UInt8(ascii: " ") else { return nil }
+        let entry = Data(line.dropFirst(digestLength + 1))
+        return line.prefix(digestLength).elementsEqual(digest(entry).utf8) ? entry : nil
     }
 
     private static func digest(_ entry: Data) -> String {

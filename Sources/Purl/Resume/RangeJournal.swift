@@ -226,9 +226,7 @@ package struct RangeJournal: Sendable, Equatable {
             let end = index + 1 < filled.count ? filled[index + 1].lowerBound : total
             guard start < end else { continue }
             let bytes = try read(start..<min(end, start + Int64(step)))
-            guard let last = bytes.lastIndex(where: { $0 != 0 }) else { continue }
-            let count = Int64(bytes.distance(from: bytes.startIndex, to: last)) + 1
-            found.filled[index] = filled[index].lowerBound..<start + count
+            found.filled[index] = filled[index].lowerBound..<start + Int64(bytes.span.countWithoutZeros)
         }
         return found
     }

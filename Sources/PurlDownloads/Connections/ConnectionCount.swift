@@ -15,6 +15,8 @@ public struct ConnectionCount: Sendable, Hashable, ExpressibleByIntegerLiteral, 
 
     /// The number; `nil` when it is adaptive.
     package let number: Int?
+    /// A file is not divided into parts of less.
+    package var leastShare = RangePlan.leastShare
 
     /// A fixed number of connections.
     ///

@@ -85,12 +85,18 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
 
     private let file: FileHandleSink
     private let checking: PieceChecking
+    private let leastShare: Int64
     private let state = Mutex(State())
 
-    /// - Parameter checking: What the pieces are digested for.
-    package init(_ file: FileHandleSink, checking: PieceChecking = .found) {
+    /// - Parameters:
+    ///   - checking: What the pieces are digested for.
+    ///   - leastShare: The least part that another connection takes.
+    package init(
+        _ file: FileHandleSink, checking: PieceChecking = .found, leastShare: Int64 = RangePlan.leastShare
+    ) {
         self.file = file
         self.checking = checking
+        self.leastShare = leastShare
     }
 
     package var fileURL: URL? { file.fileURL }
@@ -163,8 +169,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
                 try save(.written, &state)
             case .sequential:
                 let length = try file.length
-                guard length < total, total - length >= 2 * RangePlan.leastShare else { return nil }
-                var plan = RangePlan(total: total, present: length > 0 ? [0..<length] : [])
+                guard length < total, total - length >= 2 * leastShare else { return nil }
+                var plan = RangePlan(total: total, present: length > 0 ? [0..<length] : [], share: leastShare)
                 plan.spread(over: count)
                 plan.assignLeader(Self.leader)
                 // From now on the file's length does not say what is there: the record must not count on it.
@@ -510,8 +516,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         }
         let found = try journal.reading(file.bytes(in:))
         state.content = .ranged(
-            RangePlan(total: found.total, present: found.present), RangeJournal.Version(validator: validator),
-            isClean: found.isClean)
+            RangePlan(total: found.total, present: found.present, share: leastShare),
+            RangeJournal.Version(validator: validator), isClean: found.isClean)
         state.hasBeenRanged = true
         state.count = found.presentCount
         if case .ranged(let plan, _, _) = state.content { state.checker = PieceChecker(checking, of: plan, in: file) }

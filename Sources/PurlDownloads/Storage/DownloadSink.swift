@@ -17,17 +17,17 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     private let isUnexpected = Mutex(false)
 
     /// - Parameters:
-    ///   - checking: What the file's pieces are digested for.
+    ///   - connections: How many write to the file.
     ///   - report: Called with the length of the file whenever that has changed.
     init(
-        _ paths: DownloadPaths, of url: URL, _ resource: FileAcquisition.Resource, checking: PieceChecking,
+        _ paths: DownloadPaths, of url: URL, _ resource: FileAcquisition.Resource, connections: ConnectionCount,
         report: @escaping @Sendable (Int64) -> Void
     ) {
         self.paths = paths
         self.url = url
         handle = Self.file(paths, of: url)
         handle.limit(to: nil, reservingSpace: true)
-        file = RangedFile(handle, checking: checking)
+        file = RangedFile(handle, checking: connections.checking, leastShare: connections.leastShare)
         self.resource = resource
         self.report = report
     }

@@ -24,10 +24,10 @@ extension RawSpan {
     }
 }
 
-/// Looking at eight bytes at a time: every byte of every head goes through here.
+/// Looking at eight bytes at a time: every byte of every head goes through here, and every line of a journal.
 extension Span<UInt8> {
     /// Where the first line feed of `range` lies; the range's end when there is none.
-    func lineFeed(in range: Range<Int>) -> Int {
+    package func lineFeed(in range: Range<Int>) -> Int {
         let raw = RawSpan(_elements: self)
         var position = range.lowerBound
         while range.upperBound - position >= 8 {
@@ -39,6 +39,15 @@ extension Span<UInt8> {
         }
         while position < range.upperBound, self[position] != .lineFeed { position += 1 }
         return position
+    }
+
+    /// How many bytes are left without the zeros at the end.
+    package var countWithoutZeros: Int {
+        let raw = RawSpan(_elements: self)
+        var count = count
+        while count >= 8, raw.word(at: count - 8) == 0 { count -= 8 }
+        while count > 0, self[count - 1] == 0 { count -= 1 }
+        return count
     }
 
     /// Whether all bytes of `range` may stand in a field value.

@@ -21,17 +21,17 @@ struct NetworkActorTests {
 
     @Test func workFromManyThreadsArrivesCompleteAndEachInItsOrder() async {
         let order = await withCheckedContinuation { continuation in
-            let order = Order(expected: 80_000) { continuation.resume(returning: $0) }
+            let order = Order(expected: 16_000) { continuation.resume(returning: $0) }
             for sender in 0..<8 {
                 let started = NativeThread.start("sender") {
-                    for number in 0..<10_000 { NetworkActor.post { order.append(sender * 10_000 + number) } }
+                    for number in 0..<2_000 { NetworkActor.post { order.append(sender * 2_000 + number) } }
                 }
                 #expect(started)
             }
         }
         for sender in 0..<8 {
-            let own = order.filter { $0 / 10_000 == sender }
-            #expect(own == Array(sender * 10_000..<(sender + 1) * 10_000))
+            let own = order.filter { $0 / 2_000 == sender }
+            #expect(own == Array(sender * 2_000..<(sender + 1) * 2_000))
         }
     }
 

@@ -80,7 +80,7 @@ enum JournalText {
     static func entries(in journal: Data) -> [JournalEntry] {
         journal.split(separator: UInt8(ascii: "\n")).compactMap { text in
             let entry = Data(text.dropFirst(17))
-            guard line(entry).dropLast().elementsEqual(text) else { return nil }
+            guard line(entry).dropLast() == text else { return nil }
             return JournalEntry(decoding: entry)
         }
     }

@@ -22,6 +22,12 @@ struct ContentCodingTests {
         return Data(coded)
     }
 
+    private static let text = Data((0..<60_000).flatMap { "\($0 % 977) ".utf8 })
+    private static let deflatedText = deflated(text)
+    /// Decodes to many times its size.
+    private static let bomb = Data(count: 4 << 20)
+    private static let deflatedBomb = deflated(bomb)
+
     private let server: LoopbackServer
 
     init() throws {
@@ -44,11 +50,10 @@ struct ContentCodingTests {
 
     @Test("A large coded body is decoded in every framing and in pieces of any size", arguments: LoadForm.allCases)
     func large(form: LoadForm) async throws {
-        let text = Data((0..<60_000).flatMap { "\($0 % 977) ".utf8 })
         let framings: [(Reply) -> Reply] = [{ $0 }, { $0.chunked() }, { $0.untilClose() }, { $0.inPieces(of: 777) }]
         for framing in framings {
-            let outcome = try await form.load(answer(Self.deflated(text), "deflate", framing))
-            outcome.expectSuccess(text)
+            let outcome = try await form.load(answer(Self.deflatedText, "deflate", framing))
+            outcome.expectSuccess(Self.text)
         }
     }
 
@@ -97,8 +102,6 @@ struct ContentCodingTests {
     @Test(
         "A small body that decodes to a large one is decoded no further ahead than the limit", arguments: [false, true])
     func decompressionBomb(isWholeAtOnce: Bool) async throws {
-        let size = 8 << 20
-        let body = Self.deflated(Data(count: size))
         let taken = Mutex(0)
         let mostAhead = Mutex<Int64>(0)
         let witness = Witness(hook: { task, event in
@@ -109,11 +112,11 @@ struct ContentCodingTests {
             }
             mostAhead.withLock { $0 = max($0, task.countOfBytesReceived - Int64(before)) }
         })
-        let url = answer(body, "deflate") { isWholeAtOnce ? $0 : $0.inPieces(of: 5_000) }
+        let url = answer(Self.deflatedBomb, "deflate") { isWholeAtOnce ? $0 : $0.inPieces(of: 5_000) }
         let session = sandbox.session(witness) { $0.limits.bufferedBytesPerTask = 1 << 20 }
         session.dataTask(with: url).resume()
         await witness.completion()
-        #expect(witness.events == [.response(200), .data(size), .completed(nil)])
+        #expect(witness.events == [.response(200), .data(Self.bomb.count), .completed(nil)])
         // One portion may be queued when the limit is reached, and one in delivery.
         #expect(mostAhead.withLock { $0 } <= (2 << 20) + 2 * 65_536)
     }
@@ -124,10 +127,10 @@ struct ContentCodingTests {
             if case .data = event { task.cancel() }
         })
         let session = sandbox.session(witness)
-        let task = session.dataTask(with: answer(Self.deflated(Data(count: 8 << 20)), "deflate")).resumed()
+        let task = session.dataTask(with: answer(Self.deflatedBomb, "deflate")).resumed()
         await witness.completion()
         #expect(witness.events.last == .completed(.cancelled))
-        #expect(witness.data(of: task).count < 8 << 20)
+        #expect(witness.data(of: task).count < Self.bomb.count)
         session.finishTasksAndInvalidate()
         await witness.wait { $0.last == .invalid }
     }

@@ -17,6 +17,6 @@ struct FaultMatrixTests {
     /// Those of the feigned layer of TLS are run here alone.
     private static func isChosen(_ cell: Cell, _ medium: Medium) -> Bool {
         let number = cell.description.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }
-        return number % (medium == .secure ? 30 : 90) == 0
+        return number % (medium == .secure ? 100 : 300) == 0
     }
 }

@@ -4,13 +4,17 @@ import PurlTesting
 /// How many bytes fit between a server and a client that does not read.
 enum SocketRoom {
     /// Bytes: the largest receive and send buffers the kernel gives a TCP socket, and two reads of the client.
-    static let bytes: Int = {
-        let limits = ["tcp_rmem", "tcp_wmem"].compactMap { name in
-            (try? String(contentsOfFile: "/proc/sys/net/ipv4/\(name)", encoding: .utf8))?
-                .split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
-        }
-        return limits.reduce(0, +) + 2 * (256 << 10)
-    }()
+    static let bytes = limits("tcp_rmem")[2] + limits("tcp_wmem")[2] + 2 * (256 << 10)
+
+    /// The same for a peer that reads nothing: its receive buffer grows only when it does.
+    static let unreadBytes = 2 * limits("tcp_rmem")[1] + limits("tcp_wmem")[2] + 2 * (256 << 10)
+
+    /// The least, the first and the largest size of a buffer.
+    private static func limits(_ name: String) -> [Int] {
+        let text = try? String(contentsOfFile: "/proc/sys/net/ipv4/\(name)", encoding: .utf8)
+        let limits = text?.split(whereSeparator: \.isWhitespace).compactMap { Int($0) } ?? []
+        return limits.count == 3 ? limits : [4096, 131_072, 32 << 20]
+    }
 
     /// A size that cannot disappear in buffers, whatever the kernel's limits are.
     static var overflowingSize: Int { bytes + (40 << 20) }

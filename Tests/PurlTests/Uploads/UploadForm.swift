@@ -32,8 +32,8 @@ enum UploadForm: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
 /// One upload in one of these forms, with its server-independent parts.
 struct Upload: Sendable {
-    /// More bytes than sockets hold until the peer reads: their buffers grow only then.
-    static let blockedSize = 24 << 20
+    /// More bytes than sockets hold until the peer reads, and the client reads ahead.
+    static let blockedSize = SocketRoom.unreadBytes + (2 << 20)
 
     let form: UploadForm
     let content: GeneratedContent

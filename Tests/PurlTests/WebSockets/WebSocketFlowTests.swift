@@ -6,114 +6,95 @@ import Testing
 
 @Suite("The flow control of WebSockets", .timeLimit(.minutes(5)))
 struct WebSocketFlowTests {
-    /// More bytes than the buffers of both sides hold.
-    private static let overflow = SocketRoom.bytes + (8 << 20)
+    /// More bytes than the simulated network holds of one connection.
+    private static let overflow = 2 << 20
 
-    /// A server's script that sends more than any buffer holds, and reaches the gate at its end.
-    private func flood(_ gate: ServerGate) -> (script: WebSocketScript, count: Int) {
-        let count = Self.overflow / (256 << 10)
-        var script = WebSocketScript.listening
-        for number in 0..<count { script = script.data(Data(repeating: UInt8(number & 0xFF), count: 256 << 10)) }
-        return (script.wait(at: gate).text("end"), count)
+    /// In a simulation, where the buffers are small and waiting takes no time.
+    private static func converse(
+        _ script: WebSocketScript, _ body: @escaping @Sendable (World, WebSocketStage) async throws -> Void
+    ) throws {
+        try Simulation(1).run { world in
+            let stage = try await WebSocketStage(script, in: world)
+            try await body(world, stage)
+            stage.session.invalidateAndCancel()
+        }
     }
 
     @Test("A client that receives nothing stops the server from sending")
-    func slowReceiver() async throws {
+    func slowReceiver() throws {
         let gate = ServerGate()
-        let (script, count) = flood(gate)
-        let stage = try await WebSocketStage(script)
-        let task = try stage.open()
-        task.maximumMessageSize = 1 << 20
-        await stage.witness.opening()
-        stage.server.route("/other", .generated(size: 2 << 20))
-        for _ in 0..<5 { _ = try await stage.session.data(from: stage.server.url("/other")) }
-        // The server has not reached the end of its messages.
-        #expect(gate.arrivals == 0)
-        #expect(task.countOfBytesReceived <= 2 << 20)
-        gate.open()
-        for number in 0..<count {
-            let data = try await task.receive().data
-            #expect(data?.count == 256 << 10 && data?.first == UInt8(number & 0xFF))
+        let count = Self.overflow / (64 << 10)
+        var script = WebSocketScript.listening
+        for number in 0..<count { script = script.data(Data(repeating: UInt8(number), count: 64 << 10)) }
+        try Self.converse(script.wait(at: gate).text("end")) { world, stage in
+            let task = try stage.open()
+            await stage.witness.opening()
+            try await world.sleep(for: .seconds(60))
+            // The server has not reached the end of its messages.
+            #expect(gate.arrivals == 0)
+            #expect(task.countOfBytesReceived <= 1 << 20)
+            gate.open()
+            for number in 0..<count {
+                let data = try await task.receive().data
+                #expect(data?.count == 64 << 10 && data?.first == UInt8(number))
+            }
+            #expect(try await task.receive().text == "end")
         }
-        #expect(try await task.receive().text == "end")
     }
 
     @Test("A suspended WebSocket task reads and writes nothing")
-    func suspended() async throws {
-        let stage = try await WebSocketStage()
-        let task = try stage.open()
-        try await task.sendPing()
-        task.suspend()
-        let log = EventLog<Bool>()
-        task.send(.string("later")) { log.append($0 == nil) }
-        // Anything the task sent would be sent before this ends.
-        stage.server.route("/other", .generated(size: 2 << 20))
-        for _ in 0..<3 { _ = try await stage.session.data(from: stage.server.url("/other")) }
-        #expect(log.events.isEmpty)
-        #expect(stage.server.webSockets.first?.messageCount == 0)
-        task.resume()
-        #expect(try await task.receive().text == "later")
+    func suspended() throws {
+        try Self.converse(.echo) { world, stage in
+            let task = try stage.open()
+            try await task.sendPing()
+            task.suspend()
+            let log = EventLog<Bool>()
+            task.send(.string("later")) { log.append($0 == nil) }
+            try await world.sleep(for: .seconds(10))
+            #expect(log.events.isEmpty)
+            #expect(stage.server.webSockets.first?.messageCount == 0)
+            task.resume()
+            #expect(try await task.receive().text == "later")
+        }
     }
 
     @Test("Sends wait for a server that does not read, and arrive in order")
-    func slowServer() async throws {
+    func slowServer() throws {
         let gate = ServerGate()
-        let stage = try await WebSocketStage(.listening.notReading(until: gate))
-        let task = try stage.open()
-        await stage.witness.opening()
-        let piece = 1 << 20
-        let count = Self.overflow / piece
-        let log = EventLog<Int>()
-        for number in 0..<count {
-            task.send(.data(Data(repeating: UInt8(number & 0xFF), count: piece))) { _ in log.append(number) }
+        try Self.converse(.listening.notReading(until: gate)) { world, stage in
+            let task = try stage.open()
+            await stage.witness.opening()
+            let piece = 64 << 10
+            let count = Self.overflow / piece
+            let log = EventLog<Int>()
+            for number in 0..<count {
+                task.send(.data(Data(repeating: UInt8(number), count: piece))) { _ in log.append(number) }
+            }
+            await gate.reached()
+            try await world.sleep(for: .seconds(10))
+            #expect(log.events.count < count / 2)
+            gate.open()
+            await log.wait { $0.count == count }
+            #expect(log.events == Array(0..<count))
+            let seen = await stage.server.waitForWebSocket { $0.messageCount == count }
+            #expect(seen?.byteCount == count * piece)
         }
-        await gate.reached()
-        stage.server.route("/other", .generated(size: 2 << 20))
-        for _ in 0..<5 { _ = try await stage.session.data(from: stage.server.url("/other")) }
-        #expect(log.events.count < count)
-        gate.open()
-        await log.wait { $0.count == count }
-        #expect(log.events == Array(0..<count))
-        let seen = await stage.server.waitForWebSocket { $0.messageCount == count }
-        #expect(seen?.byteCount == count * piece)
     }
 
-    @Test("Messages that are not received need a bounded memory")
-    func memory() async {
-        await #expect(processExitsWith: .success) {
-            let server = try LoopbackServer(recordsRequests: false)
-            server.route("/ws", .webSocket())
-            let sandbox = Sandbox()
-            let session = sandbox.session()
-            let url = try server.webSocketURL("/ws")
-            let task = session.webSocketTask(with: url).resumed()
+    @Test("Messages that are not received need a bounded memory: they stop the server, and with it the sender")
+    func memory() throws {
+        try Self.converse(.echo) { world, stage in
+            let task = try stage.open()
             let message = Data(count: 64 << 10)
-            let warmth = Data(count: 1 << 20)
-            // The first messages allocate what is needed once.
-            for _ in 0..<4 {
-                try await task.send(.data(warmth))
-                _ = try await task.receive()
-            }
-            let before = ProcessMemory.now
-            // Messages that are not received, until the server can send no more and stops reading.
+            let count = 4 * Self.overflow / message.count
             let log = EventLog<Bool>()
-            let room = SocketRoom.bytes * 2 / message.count + 200
-            for _ in 0..<room { task.send(.data(message)) { log.append($0 == nil) } }
-            session.webSocketTask(with: url).resume()
-            var settled = -1
-            while settled != log.events.count {
-                settled = log.events.count
-                let other = session.webSocketTask(with: url).resumed()
-                for _ in 0..<50 {
-                    try await other.send(.data(message))
-                    _ = try await other.receive()
-                }
-                other.cancel(with: .normalClosure, reason: nil)
-            }
-            #expect(ProcessMemory.now - before < 32 << 20)
-            // All messages can still be received.
-            for _ in 0..<room { _ = try await task.receive() }
-            #expect(log.events.count == room)
+            for _ in 0..<count { task.send(.data(message)) { log.append($0 == nil) } }
+            try await world.sleep(for: .seconds(60))
+            #expect(log.events.count < count / 2)
+            #expect(task.countOfBytesReceived <= 1 << 20)
+            for _ in 0..<count { #expect(try await task.receive().data == message) }
+            await log.wait { $0.count == count }
+            #expect(!log.events.contains(false))
         }
     }
 

@@ -46,7 +46,6 @@ extension Scenario {
                 try await world.sleep(for: .seconds(30))
             }
         }
-        let left = (try? FileManager.default.contentsOfDirectory(atPath: home.path + "/Unfinished")) ?? []
-        try require(left.isEmpty, "left behind: \(left.sorted())")
+        try await laptop.requireNothingUnfinished(after: surprises)
     }
 }

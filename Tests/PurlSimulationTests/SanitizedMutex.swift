@@ -1,0 +1,5 @@
+#if SANITIZE_THREAD
+    import Purl
+
+    typealias Mutex = SessionMutex
+#endif
