@@ -57,7 +57,7 @@ struct DamageTests {
     func record(damage: String) async throws {
         let url = fixture.server.url("/f")
         let (partial, record, item) = try await leaveHalf(of: url)
-        for index in record.indices {
+        for index in record.indices where index % 3 == 0 {
             await Task.yield()
             let damaged = Self.damaged(record, at: index, damage)
             // Unreadable records all behave the same.
@@ -76,7 +76,7 @@ struct DamageTests {
         let (_, _, item) = try await leaveHalf(of: url)
         let name = fixture.item(fixture.downloader(url)).lastPathComponent
         let whole = try #require(DownloadItem(decoding: item, fileName: name))
-        for index in item.indices {
+        for index in item.indices where index % 3 == 0 {
             // Lets other tests run.
             await Task.yield()
             let damaged = Self.damaged(item, at: index, damage)

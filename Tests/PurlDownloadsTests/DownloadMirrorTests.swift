@@ -9,7 +9,9 @@ import Testing
 struct DownloadMirrorTests {
     let fixture: DownloadFixture
     let mirror: LoopbackServer
-    let content = GeneratedContent(size: 5 << 20, seed: 4)
+    private static let content = GeneratedContent(size: 5 << 20, seed: 4)
+    private static let right = content.sha256
+    let content = content
     private let other = GeneratedContent(size: 5 << 20, seed: 5)
 
     init() throws {
@@ -17,7 +19,7 @@ struct DownloadMirrorTests {
         mirror = try LoopbackServer()
     }
 
-    private var right: String { content.sha256 }
+    private var right: String { Self.right }
 
     private func configuration(connections: ConnectionCount = 4) -> DownloadConfiguration {
         var configuration = fixture.configuration(retries: 1)

@@ -45,12 +45,12 @@ import Testing
     ])
     func everyKindHappensAndIsSurvived(kind: World.Chaos, words: String) throws {
         var count = 0
-        for seed: UInt64 in 1...40 {
+        for seed: UInt64 in 1...40 where count < 2 {
             // A connection that is reset has others follow, and what was loaded read again.
             let report = try Self.load(Seed(seed), under: kind.union(.resets))
             if report.lines.contains(where: { $0.contains("fault") && $0.contains(words) }) { count += 1 }
         }
-        #expect(count >= 2)
+        #expect(count == 2)
     }
 
     @Test(arguments: Seeds.some(15))

@@ -61,8 +61,8 @@ struct TraceTests {
 
     @Test("The time for a page grows with the number of events, not with its square", arguments: open)
     func manyEvents(name: String, event: @Sendable (Int) -> (task: Int, kind: TransferTrace.Kind)) {
-        let few = Self.secondsForPage(of: (0..<10_000).map(event))
-        let many = Self.secondsForPage(of: (0..<40_000).map(event))
+        let few = Self.secondsForPage(of: (0..<4_000).map(event))
+        let many = Self.secondsForPage(of: (0..<16_000).map(event))
         #expect(many < 9 * few)
     }
 

@@ -10,7 +10,7 @@ struct ConcurrentTransferTests {
     private let gate = ServerGate()
 
     /// Each takes two descriptors, and as many stay free for the rest of this process.
-    private static let count = min(2_000, Descriptors.limit / 4)
+    private static let count = min(1_000, Descriptors.limit / 4)
 
     @Test("All wait for the server at the same time, and all complete")
     func waiting() async throws {

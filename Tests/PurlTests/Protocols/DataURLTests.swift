@@ -92,7 +92,7 @@ struct DataURLTests {
 
     @Test("A large data: URL is delivered with back-pressure")
     func large() async throws {
-        let text = String(repeating: "0123456789", count: 300_000)
+        let text = String(repeating: "0123456789", count: 100_000)
         let url = try #require(URL(string: "data:text/plain,\(text)"))
         try await LoadForm.dataDelegate.load(url).expectSuccess(Data(text.utf8))
     }

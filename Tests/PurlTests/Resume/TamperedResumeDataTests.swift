@@ -251,7 +251,7 @@ struct AlteredResumeDataTests {
     /// - Parameter stride: Every byte with one mask, a sample of them with the other.
     @Test(
         "Resume data with an altered byte gives an error or the right file",
-        arguments: [(0x01, 1), (0x20, 5)] as [(UInt8, Int)])
+        arguments: [(0x01, 3), (0x20, 11)] as [(UInt8, Int)])
     func altered(mask: UInt8, stride: Int) async throws {
         let paused = try await pausedDownload()
         let blob = paused.blob

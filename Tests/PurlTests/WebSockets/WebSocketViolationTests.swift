@@ -44,7 +44,7 @@ struct WebSocketViolationTests {
 
     @Test("A compressed message that exceeds the maximum size is refused")
     func bomb() async throws {
-        let stage = try await WebSocketStage(.listening.compression().data(Data(count: 10 << 20)))
+        let stage = try await WebSocketStage(.listening.compression().data(Data(count: 2 << 20)))
         let task = try stage.open()
         await #expect(errorCode { _ = try await task.receive() } == .dataLengthExceedsMaximum)
         let seen = await stage.server.waitForWebSocket { $0.ending != nil }
