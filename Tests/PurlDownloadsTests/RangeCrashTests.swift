@@ -194,7 +194,7 @@ private struct CrashingFile {
 @Suite("The plan and its journal, killed and without power")
 struct RangeCrashTests {
     /// How many seeds are tried: `SEEDS` in the environment, or a few.
-    private static let seeds = ProcessInfo.processInfo.environment["SEEDS"].flatMap { UInt64($0) } ?? 500
+    private static let seeds = ProcessInfo.processInfo.environment["SEEDS"].flatMap { UInt64($0) } ?? 200
 
     @Test("Whatever is counted is there, whenever the process is killed or power is lost")
     func crashes() throws {
