@@ -144,6 +144,23 @@ import Testing
         #expect(brokenRules(Self.ok(), delivering: [first.bytes(100..<200)]).count == 1)
     }
 
+    @Test func whatASequenceOfBytesGivesIsCompared() throws {
+        let content = GeneratedContent(size: 300_000, seed: 3)
+        try Simulation(1).run { world in
+            let url = world.server("mirror.example").route("/film", .generated(content))
+            let seen = Mutex(Data())
+            ProcessTraces.watch { _, _, sight in
+                if case .delivery(let piece) = sight { seen.withLock { $0 += piece } }
+            }
+            let session = URLSession(configuration: .ephemeral)
+            var count = 0
+            for try await _ in try await session.bytes(from: url).0 { count += 1 }
+            session.invalidateAndCancel()
+            #expect(count == content.size)
+            #expect(seen.withLock { $0 } == content.data)
+        }
+    }
+
     @Test func theRangeOfA206SaysWhereItsBodyBelongs() {
         let head = TransferTrace.ResponseHead(
             status: 206, reason: "", fields: [TransferTrace.Field("Content-Range", "bytes 500-8999/9000")],

@@ -162,6 +162,7 @@ final class BodyReceiver {
             put(bytes, into: mailbox)
         case .bytes(let stream):
             cache?.take(bytes)
+            transfer.calls.trace?.delivers(Data(bytes))
             if stream.put(bytes) { transfer.hold(.full) }
         case .storage(let storage):
             if let limit, received + Int64(bytes.count) > limit { return transfer.fail(.surplus(total: limit)) }

@@ -12,7 +12,8 @@ package final class ProcessTraces: Sendable {
         case event(TransferTrace.Kind)
         /// How many bytes of a body may wait for their consumer.
         case bufferLimit(Int)
-        /// Content of a response that the delegate, a handler or a caller of an `async` method is about to receive.
+        /// Content of a response that the delegate, a handler, a caller of an `async` method or a sequence of bytes is about
+        /// to receive.
         case delivery(Data)
     }
 

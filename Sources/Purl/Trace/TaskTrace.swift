@@ -74,8 +74,8 @@ final class TaskTrace: DialWatcher, Sendable {
     }
 
     /// The program is about to receive content of the response.
-    func delivers(_ content: Data) {
-        trace.show(.delivery(content), of: task)
+    func delivers(_ content: @autoclosure () -> Data) {
+        trace.show(.delivery(content()), of: task)
     }
 
     /// The program has called one of the task's methods.
