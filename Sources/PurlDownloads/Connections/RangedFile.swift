@@ -584,6 +584,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     package func truncate(to length: Int64) throws {
         try state.withLock { state in
             if case .ranged(let plan, _, _) = state.content, length > 0, length >= plan.prefix { return }
+            let mayHaveJournal = if case .sequential = state.content { false } else { true }
             state.generation += 1
             state.content = .sequential
             state.isLeaderOver = false
@@ -593,6 +594,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             state.meters.forgetAll()
             state.checker = nil
             try file.truncate(to: length)
+            // After a power loss the journal could be there again, and agree with what follows of the same version.
+            if mayHaveJournal { try file.synchronize() }
             state.count = length
         }
     }
