@@ -19,13 +19,8 @@ struct ParallelTests {
 
     private var reply: Reply { .generated(content).entityTag("\"v1\"") }
 
-    /// The response to the request for the whole stops soon, so that there is a share for each connection.
     private func held(by gate: ServerGate, _ ranges: @escaping @Sendable (Reply) -> Reply = { $0 }) -> Reply {
-        let reply = reply
-        return .computed { request in
-            let isOfRange = Self.bounds(request.fields["Range"] ?? "")?.last != nil
-            return isOfRange ? ranges(reply) : reply.stalled(afterBytes: 1000, until: gate)
-        }
+        DownloadFixture.held(reply, by: gate, ranges)
     }
 
     private func downloader(

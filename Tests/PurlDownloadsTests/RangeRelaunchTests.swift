@@ -38,13 +38,10 @@ struct RangeRelaunchTests {
         return configuration
     }
 
-    /// A response that stops soon when it is that for the whole, so that there is a share for each connection, and in its middle
-    /// when it is one for a part.
+    /// Every response stalls: that for a part in its middle.
     private func held(by gate: ServerGate) -> Reply {
-        let reply = Reply.generated(content).entityTag("\"v1\"")
-        return .computed { request in
-            request.fields["Range"] == nil
-                ? reply.stalled(afterBytes: 1000, until: gate) : reply.stalled(at: .midBody, until: gate)
+        DownloadFixture.held(.generated(content).entityTag("\"v1\""), by: gate) {
+            $0.stalled(at: .midBody, until: gate)
         }
     }
 

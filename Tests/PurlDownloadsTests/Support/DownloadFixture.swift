@@ -58,6 +58,20 @@ final class DownloadFixture: Sendable {
         return unfinished.appendingPathComponent(name)
     }
 
+    /// A response that stops soon when it is that for the whole or its rest, so that there is a share for each connection.
+    ///
+    /// - Parameter ranges: Changes the response to a request for a part.
+    static func held(
+        _ reply: Reply, by gate: ServerGate, _ ranges: @escaping @Sendable (Reply) -> Reply = { $0 }
+    ) -> Reply {
+        .computed { request in
+            guard let range = request.fields["Range"], !range.hasSuffix("-") else {
+                return reply.stalled(afterBytes: 1000, until: gate)
+            }
+            return ranges(reply)
+        }
+    }
+
     /// Downloads the first `count` bytes of `url` and pauses, as a process that ended would leave them.
     func leave(_ count: Int, of url: URL, gate: ServerGate) async throws {
         let downloader = downloader(url)
