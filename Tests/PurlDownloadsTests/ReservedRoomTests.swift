@@ -103,4 +103,16 @@ struct ReservedRoomTests {
         #expect(try content.matches(fileAt: try await last.file()))
         #expect(fixture.ranges.last?.isEmpty == false)
     }
+
+    @Test("A file whose unused room the disk does not free is unlocked all the same")
+    func notFreed() throws {
+        let file = fixture.folder.appendingPathComponent("f")
+        let sink = FileHandleSink(
+            fileAt: file, recordAt: nil, completion: .safe, through: TestedFiles(boot: "a", truncates: false))
+        sink.limit(to: nil, reservingSpace: true)
+        try sink.reserve(upTo: size)
+        try sink.append(Data("abc".utf8))
+        try sink.close()
+        #expect(try FileHandleSink(fileAt: file).length == 3)
+    }
 }

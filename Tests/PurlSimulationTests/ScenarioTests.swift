@@ -14,7 +14,7 @@ import Testing
     /// Each has once shown a fault.
     @Test(arguments: [
         ("managed-downloads", 5961), ("invalidated-session", 4083), ("appended-file", 403229),
-        ("appended-file", 410012), ("several-connections", 4_101_766),
+        ("appended-file", 410012), ("several-connections", 4_101_766), ("managed-downloads", 4_100_463),
     ])
     func whatOnceFailedHolds(scenario: String, seed: UInt64) throws {
         try #require(Scenario.named(scenario)).run(Seed(seed))

@@ -367,17 +367,22 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     package func closeWithoutWaiting() throws {
         try state.withLock { state in
             state.record?.close()
-            // What was reserved and not used is free again.
-            if state.reservesSpace, let file = state.file?.file {
-                try Self.posix { try file.truncate(to: try file.size()) }
+            // What was reserved and not used is free again. Where that fails, no more than room is lost: the file is
+            // unlocked all the same.
+            if state.reservesSpace, let file = state.file?.file, let size = try? file.size() {
+                try? file.truncate(to: size)
             }
             switch state.closing {
-            case .whenUnlocked: return
-            case .atEnd: state.file?.file.unlock()
-            // What the caller writes follows the body.
-            case .byCaller: _ = try state.handle?.seekToEnd()
+            case .whenUnlocked:
+                return
+            case .atEnd:
+                state.file?.file.unlock()
+                state.file = nil
+            case .byCaller:
+                state.file = nil
+                // What the caller writes follows the body.
+                _ = try state.handle?.seekToEnd()
             }
-            state.file = nil
         }
     }
 

@@ -4,11 +4,12 @@ import PurlIO
 import Synchronization
 
 /// The system's files, in a boot that a test chooses, on a disk that takes no byte behind a limit, and has no room to reserve
-/// behind another one.
+/// behind another one, and perhaps lets no file become shorter.
 struct TestedFiles: FileLayer {
     let boot: String
     var limit = Int64.max
     var room = Int64.max
+    var truncates = true
     let reservations = Reservations()
 
     /// The lengths that files were to have room for.
@@ -25,7 +26,7 @@ struct TestedFiles: FileLayer {
     func entry(_ path: String) -> FileEntry { SystemFiles().entry(path) }
 
     func open(_ path: String, _ opening: RegularFile.Opening) throws(SystemError) -> any OpenFile {
-        TestedFile(try SystemFiles().open(path, opening), limit: limit, room: room, reservations)
+        TestedFile(try SystemFiles().open(path, opening), self)
     }
 
     func move(_ path: String, to newPath: String) throws(SystemError) { try SystemFiles().move(path, to: newPath) }
@@ -37,21 +38,17 @@ struct TestedFiles: FileLayer {
 
 private final class TestedFile: OpenFile {
     private let file: any OpenFile
-    private let limit: Int64
-    private let room: Int64
-    private let reservations: TestedFiles.Reservations
+    private let disk: TestedFiles
 
-    init(_ file: any OpenFile, limit: Int64, room: Int64, _ reservations: TestedFiles.Reservations) {
+    init(_ file: any OpenFile, _ disk: TestedFiles) {
         self.file = file
-        self.limit = limit
-        self.room = room
-        self.reservations = reservations
+        self.disk = disk
     }
 
     func reserve(_ length: Int64) throws(SystemError) {
-        guard length <= room else { throw SystemError(code: ENOSPC, operation: "fallocate") }
+        guard length <= disk.room else { throw SystemError(code: ENOSPC, operation: "fallocate") }
         try file.reserve(length)
-        reservations.add(length)
+        disk.reservations.add(length)
     }
 
     func lock() throws(SystemError) -> Bool { try file.lock() }
@@ -61,7 +58,7 @@ private final class TestedFile: OpenFile {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
         // The journal's pages were there before the disk was full.
-        if offset >= limit, bytes.count < 4096 { throw SystemError(code: ENOSPC, operation: "pwrite") }
+        if offset >= disk.limit, bytes.count < 4096 { throw SystemError(code: ENOSPC, operation: "pwrite") }
         try file.write(bytes, at: offset)
     }
 
@@ -73,6 +70,10 @@ private final class TestedFile: OpenFile {
         try file.read(into: buffer, at: offset)
     }
 
-    func truncate(to length: Int64) throws(SystemError) { try file.truncate(to: length) }
+    func truncate(to length: Int64) throws(SystemError) {
+        guard disk.truncates else { throw SystemError(code: EIO, operation: "ftruncate") }
+        try file.truncate(to: length)
+    }
+
     func synchronize() throws(SystemError) { try file.synchronize() }
 }

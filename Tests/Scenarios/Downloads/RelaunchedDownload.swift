@@ -24,8 +24,13 @@ extension Scenario {
             let session = URLSession(configuration: configuration, delegate: keeper, delegateQueue: nil)
             let tasks = await session.allTasks.compactMap { $0 as? URLSessionDownloadTask }
             try require(tasks.count <= 1, "one download became \(tasks.count)")
-            var task = tasks.first ?? session.downloadTask(with: url)
-            let (wasThere, before) = (!tasks.isEmpty, written.value)
+            let before = written.value
+            func startOver() -> URLSessionDownloadTask {
+                written.change { $0 = 0 }
+                return session.downloadTask(with: url)
+            }
+            var task = tasks.first ?? startOver()
+            let wasThere = !tasks.isEmpty
             task.resume()
             for attempt in 0..<100 {
                 let seen = await keeper.completion(of: task)
@@ -41,11 +46,8 @@ extension Scenario {
                 }
                 try? FileManager.default.removeItem(at: place)
                 try await world.sleep(for: .seconds(1))
-                if let data = (seen.error as? URLError)?.downloadTaskResumeData {
-                    task = session.downloadTask(withResumeData: data)
-                } else {
-                    task = session.downloadTask(with: url)
-                }
+                let data = (seen.error as? URLError)?.downloadTaskResumeData
+                task = data.map { session.downloadTask(withResumeData: $0) } ?? startOver()
                 task.resume()
             }
             throw Unmet("a hundred attempts, and no file")
@@ -82,8 +84,11 @@ extension Scenario {
                 // It may have been killed before it had given the name.
                 let name = task.taskDescription
                 try require(name == nil || name == "\(number)", "\(number) has the name \(name ?? "")")
-                try require(tasks[number] == nil, "\(number) is there twice")
-                tasks[number] = task
+                // What says that an earlier one is over may be lost with the power: it may be there once more.
+                if let earlier = tasks.updateValue(task, forKey: number) {
+                    try require(losesPower, "\(number) is there twice")
+                    earlier.cancel()
+                }
             }
             for number in urls.indices {
                 let place = home.appendingPathComponent("file-\(number)")
