@@ -51,6 +51,7 @@ final class Disk: @unchecked Sendable {
     private var changes: [Change] = []
     /// The process that has written to a file last, by the file's number.
     private var writers: [UInt64: SimulatedProcess] = [:]
+    private var standardizedFolders: [String: String] = [:]
     private var random: SeededRandom
 
     init(_ random: SeededRandom) {
@@ -126,8 +127,16 @@ final class Disk: @unchecked Sendable {
     }
 
     func synchronizeFolder(_ path: String) {
-        let folder = (path as NSString).standardizingPath
-        changes.removeAll { $0.folder.map { ($0 as NSString).standardizingPath == folder } == true }
+        let folder = standardized(path)
+        changes.removeAll { $0.folder.map(standardized) == folder }
+    }
+
+    /// The one path of a folder that may have several. To find it is slow, and a computer has few folders.
+    private func standardized(_ folder: String) -> String {
+        if let known = standardizedFolders[folder] { return known }
+        let path = (folder as NSString).standardizingPath
+        standardizedFolders[folder] = path
+        return path
     }
 
     /// Takes back some of what was not synchronised.
