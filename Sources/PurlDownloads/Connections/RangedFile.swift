@@ -584,7 +584,6 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     package func truncate(to length: Int64) throws {
         try state.withLock { state in
             if case .ranged(let plan, _, _) = state.content, length > 0, length >= plan.prefix { return }
-            let mayHaveJournal = if case .sequential = state.content { false } else { true }
             state.generation += 1
             state.content = .sequential
             state.isLeaderOver = false
@@ -594,8 +593,9 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             state.meters.forgetAll()
             state.checker = nil
             try file.truncate(to: length)
-            // After a power loss the journal could be there again, and agree with what follows of the same version.
-            if mayHaveJournal { try file.synchronize() }
+            // After a power loss what is cut off could be there again, and a journal among it, also one that cannot be read now,
+            // which would agree with what follows of the same version.
+            try file.synchronize()
             state.count = length
         }
     }
