@@ -42,9 +42,9 @@ struct JournalCompactionTests {
     }
 
     /// Numbers with the same count of digits, so that their lines have the same length.
-    private static let identifiers = 1001...2500
+    private static let identifiers = 1001...1800
 
-    @Test("A change encodes and writes its own entry alone, be it the first or the fifteen-hundredth")
+    @Test("A change encodes and writes its own entry alone, be it the first or the eight-hundredth")
     func constantWork() throws {
         let files = RecordingFiles(over: home)
         let encodings = Encodings()

@@ -178,11 +178,11 @@ struct ResourceTimeoutTests {
     func inSpiteOfProgress(form: LoadForm) throws {
         try Simulation(1).run { world in
             let server = world.server("slow.example")
-            let url = server.route("/file", .generated(size: 200_000).throttled(bytesPerSecond: 1_000))
-            let outcome = try await form.load(url) { $0.timeoutIntervalForResource = 90 }
+            let url = server.route("/file", .generated(size: 100_000).throttled(bytesPerSecond: 1_000))
+            let outcome = try await form.load(url) { $0.timeoutIntervalForResource = 30 }
             outcome.expectFailure(.timedOut, at: url)
-            #expect(outcome.sentence.contains("90 seconds"))
-            #expect((.seconds(90) ... .seconds(91)).contains(world.elapsed))
+            #expect(outcome.sentence.contains("30 seconds"))
+            #expect((.seconds(30) ... .seconds(31)).contains(world.elapsed))
         }
     }
 
