@@ -39,7 +39,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     }
 
     private enum Content {
-        /// It has not been looked at.
+        /// It has not been looked at, or was left by an earlier attempt and no journal describes it.
         case unknown
         /// The bytes follow one another.
         case sequential
@@ -506,14 +506,15 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     private func examine(_ state: inout State) throws {
         guard case .unknown = state.content else { return }
         let length = try file.length
-        guard length > 0, let data = try file.loadRecord(), let record = SinkRecord(data),
-            let validator = record.validator,
-            let journal = record.journal(length: length, inBoot: file.bootIdentifier, read: file.bytes(in:)),
-            journal.present.first?.lowerBound == 0
-        else {
+        guard length > 0 else {
             state.content = .sequential
             return
         }
+        guard let data = try file.loadRecord(), let record = SinkRecord(data),
+            let validator = record.validator,
+            let journal = record.journal(length: length, inBoot: file.bootIdentifier, read: file.bytes(in:)),
+            journal.present.first?.lowerBound == 0
+        else { return }
         let found = try journal.reading(file.bytes(in:))
         state.content = .ranged(
             RangePlan(total: found.total, present: found.present, share: leastShare),
@@ -584,6 +585,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     package func truncate(to length: Int64) throws {
         try state.withLock { state in
             if case .ranged(let plan, _, _) = state.content, length > 0, length >= plan.prefix { return }
+            let mayHaveJournal = if case .sequential = state.content { false } else { true }
             state.generation += 1
             state.content = .sequential
             state.isLeaderOver = false
@@ -593,9 +595,9 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             state.meters.forgetAll()
             state.checker = nil
             try file.truncate(to: length)
-            // After a power loss what is cut off could be there again, and a journal among it, also one that cannot be read now,
-            // which would agree with what follows of the same version.
-            try file.synchronize()
+            // After a power loss the journal could be there again, also one that cannot be read now, and agree with what follows
+            // of the same version.
+            if mayHaveJournal { try file.synchronize() }
             state.count = length
         }
     }
