@@ -439,7 +439,7 @@ package final class ParallelTransfer: Sendable {
                 where plan.rest(of: helper.reader) == nil || split.servers.isDropped(helper.number) {
                     cancelled.append(helper.cancel)
                 }
-                if case .running(let task) = state.leader, plan.rest(of: RangedFile.leader) == nil {
+                if case .running(let task) = state.leader, file.leaderIsOver(in: split.generation) {
                     state.leader = .over(task)
                     cancelled.append(task.cancel)
                 }

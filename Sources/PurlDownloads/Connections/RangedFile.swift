@@ -69,6 +69,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         /// What the leader still receives is not needed.
         var isLeaderOver = false
         var leaderPart: LeaderPart?
+        /// At the end of what it has requested, the leader requests what is missing then.
+        var isLeaderBetweenParts: Bool { leaderPart.map { $0.position == $0.end } ?? false }
         /// For how many connections the rest is divided.
         var shares = 1
         /// Whether the leader requests no more than what is missing up to bytes that are there.
@@ -255,6 +257,14 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     /// Whether a connection's range is, and stays, its own as a whole.
     func keepWhole(_ range: Range<Int64>, by reader: RangePlan.Reader, in generation: Generation) -> Bool {
         change(in: generation) { $0.keepWhole(reader, range) } ?? false
+    }
+
+    /// Whether the leader brings nothing more: what it was to bring is there, and it is not about to request another part.
+    func leaderIsOver(in generation: Generation) -> Bool {
+        state.withLock { state in
+            guard state.generation == generation, case .ranged(let plan, _, _) = state.content else { return false }
+            return plan.rest(of: Self.leader) == nil && !state.isLeaderBetweenParts
+        }
     }
 
     /// The plan; `nil` when the content is of another generation.
@@ -556,12 +566,11 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         switch try place(state.withLock { $0.generation }) {
         case .continues: break
         case .over:
-            let isEndOfPart = state.withLock { state in
+            let isBetweenParts = state.withLock { state in
                 state.isLeaderOver = true
-                return state.leaderPart.map { $0.position == $0.end } ?? false
+                return state.isLeaderBetweenParts
             }
-            // At the end of what it has requested, the task requests what is missing then.
-            if !isEndOfPart { takeOnLeaderOver()?() }
+            if !isBetweenParts { takeOnLeaderOver()?() }
         // The content changes only on the queue that appends.
         case .outdated: throw CocoaError(.fileWriteUnknown)
         }
