@@ -250,8 +250,11 @@ final class Download: Sendable {
     }
 
     /// So many bytes are on disk.
-    func setReceived(_ count: Int64) {
-        update { $0.setReceived(count) }
+    ///
+    /// - Parameter count: Called within the change, so that of two at the same time the later one has the later count. It may
+    ///   not ask for the status.
+    func setReceived(_ count: () -> Int64) {
+        update { $0.setReceived(count()) }
     }
 
     /// Decides whether a file that exists in the finished folder is the one; if so, the phase is `moving`. One that is not is

@@ -13,15 +13,16 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     private let url: URL
     /// The resource of this attempt. The record may name an older URL of it.
     private let resource: FileAcquisition.Resource
-    private let report: @Sendable (Int64) -> Void
+    private let report: @Sendable (_ count: () -> Int64) -> Void
     private let isUnexpected = Mutex(false)
 
     /// - Parameters:
     ///   - connections: How many write to the file.
-    ///   - report: Called with the length of the file whenever that has changed.
+    ///   - report: Called whenever the length of the file has changed, with a call that returns it: several connections report
+    ///     at the same time, and an earlier length must not follow a later one.
     init(
         _ paths: DownloadPaths, of url: URL, _ resource: FileAcquisition.Resource, connections: ConnectionCount,
-        report: @escaping @Sendable (Int64) -> Void
+        report: @escaping @Sendable (_ count: () -> Int64) -> Void
     ) {
         self.paths = paths
         self.url = url
@@ -69,7 +70,7 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     }
 
     /// Reports how many bytes there are.
-    func reportCount() { report(presentCount) }
+    func reportCount() { report { presentCount } }
 
     func nextGap() throws -> SinkGap { try file.nextGap() }
 
