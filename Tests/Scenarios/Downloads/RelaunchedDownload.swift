@@ -22,22 +22,18 @@ extension Scenario {
             let configuration = URLSessionConfiguration.background(withIdentifier: "com.example.player")
             configuration.continuesDownloadsAfterRelaunch = true
             let session = URLSession(configuration: configuration, delegate: keeper, delegateQueue: nil)
-            let tasks = await session.allTasks.compactMap { $0 as? URLSessionDownloadTask }
-            // What says that an earlier one is over may be lost with the power: it may be there once more.
-            try require(tasks.count <= 1 || losesPower, "one download became \(tasks.count)")
-            for earlier in tasks.dropLast() { earlier.cancel() }
+            let restored = try await session.allTasks.newest(mayRepeat: losesPower) as? URLSessionDownloadTask
             let before = written.value
             func startOver() -> URLSessionDownloadTask {
                 written.change { $0 = 0 }
                 return session.downloadTask(with: url)
             }
-            var task = tasks.last ?? startOver()
-            let wasThere = !tasks.isEmpty
+            var task = restored ?? startOver()
             task.resume()
             for attempt in 0..<100 {
                 let seen = await keeper.completion(of: task)
                 try require(seen.problem == nil, seen.problem ?? "")
-                if attempt == 0, wasThere, !losesPower, !changes, film.manner.resumes, let offset = seen.offset {
+                if attempt == 0, restored != nil, !losesPower, !changes, film.manner.resumes, let offset = seen.offset {
                     try require(offset >= before, "\(before) bytes were written, and it resumed at \(offset)")
                 }
                 let status = (task.response as? HTTPURLResponse)?.statusCode
@@ -78,8 +74,7 @@ extension Scenario {
             let configuration = URLSessionConfiguration.background(withIdentifier: "com.example.player")
             configuration.continuesDownloadsAfterRelaunch = true
             let session = URLSession(configuration: configuration, delegate: keeper, delegateQueue: nil)
-            var tasks: [Int: URLSessionTask] = [:]
-            // What says that an earlier one is over may be lost with the power: it may be there once more.
+            var restored: [Int: [URLSessionTask]] = [:]
             for task in await session.allTasks {
                 let url = task.originalRequest?.url
                 let number =
@@ -87,12 +82,11 @@ extension Scenario {
                 // It may have been killed before it had given the name.
                 let name = task.taskDescription
                 try require(name == nil || name == "\(number)", "\(number) has the name \(name ?? "")")
-                if let earlier = tasks.updateValue(task, forKey: number) {
-                    try require(losesPower, "\(number) is there twice")
-                    earlier.cancel()
-                }
+                restored[number, default: []].append(task)
             }
+            var tasks: [Int: URLSessionTask] = [:]
             for number in urls.indices {
+                tasks[number] = try restored[number]?.newest(mayRepeat: losesPower)
                 let place = home.appendingPathComponent("file-\(number)")
                 let isThere = FileManager.default.fileExists(atPath: place.path)
                 if isThere, tasks[number] == nil { continue }

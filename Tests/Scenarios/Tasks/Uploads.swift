@@ -92,11 +92,8 @@ extension Scenario {
             let configuration = URLSessionConfiguration.background(withIdentifier: "com.example.sender")
             configuration.resumableUploads = .always
             let session = URLSession(configuration: configuration, delegate: keeper, delegateQueue: nil)
-            let tasks = await session.allTasks.compactMap { $0 as? URLSessionUploadTask }
-            // What says that an earlier one is over may be lost with the power: it may be there once more.
-            try require(tasks.count <= 1 || surprises.powerLosses > 0, "one upload became \(tasks.count)")
-            for earlier in tasks.dropLast() { earlier.cancel() }
-            var task = tasks.last ?? session.uploadTask(with: request(url), fromFile: file)
+            let restored = try await session.allTasks.newest(mayRepeat: surprises.powerLosses > 0)
+            var task = restored as? URLSessionUploadTask ?? session.uploadTask(with: request(url), fromFile: file)
             for _ in 0..<100 {
                 task.resume()
                 let seen = await keeper.completion(of: task)
