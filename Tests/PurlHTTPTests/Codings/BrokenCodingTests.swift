@@ -124,7 +124,7 @@ struct BrokenCodingTests {
         }
     }
 
-    @Test("Damaged bodies fail alike however they are cut", arguments: UInt64(0)..<4)
+    @Test("Damaged bodies fail alike however they are cut", arguments: UInt64(0)..<12)
     func damage(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for sample in CodedSample.short where !sample.codings.isEmpty {

@@ -43,8 +43,7 @@ struct ContentDecoderTests {
     func truncated(sample: CodedSample) {
         guard ContentDecoder(codings: sample.codings)?.isIdentity == false else { return }
         let coded = sample.coded
-        // Anywhere in a short one, and at some two hundred places of a long one.
-        for count in stride(from: 1, to: coded.count, by: 1 + coded.count / 400) {
+        for count in 1..<coded.count {
             let result = decoded(sample.codings, [Array(coded[..<count])])
             #expect(result.error == .truncated)
             #expect(sample.expected.starts(with: result.content))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Damaged input")
 struct MutationTests {
-    static let seeds = Array(UInt64(0)..<4)
+    static let seeds = Array(UInt64(0)..<16)
 
     @Test("A damaged response is read the same however it is cut", arguments: seeds)
     func responses(seed: UInt64) {

@@ -92,7 +92,7 @@ struct DeflateNegotiationTests {
         #expect(try offered.agreement(with: #require(WebSocketExtension(answer))) == result.agreed)
     }
 
-    @Test("A damaged extension is rejected, or written and read as the same", arguments: Array(UInt64(0)..<4))
+    @Test("A damaged extension is rejected, or written and read as the same", arguments: Array(UInt64(0)..<16))
     func damaged(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let sound = "permessage-deflate; server_no_context_takeover; client_max_window_bits=\"10\""
