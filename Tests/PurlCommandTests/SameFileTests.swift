@@ -32,7 +32,9 @@ struct SameFileTests {
             for end in ends where end.exitCode != 0 {
                 #expect(end.exitCode == 1)
                 let last = end.lines.last ?? ""
-                #expect(last.contains("is being written by another transfer") || last.contains("exists already"))
+                #expect(
+                    last.contains("is being written by another transfer") || last.contains("exists already"),
+                    "\(end.lines)")
             }
         }
     }

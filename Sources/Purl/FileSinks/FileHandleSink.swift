@@ -510,6 +510,13 @@ extension FileLayer {
     }
 }
 
+extension Error {
+    /// Whether the file of a sink could not be opened because another transfer has locked it.
+    package var isOfTakenFile: Bool {
+        ((self as? FileFailure)?.underlying as? CocoaError)?.code == .fileLocking
+    }
+}
+
 private func refusal(_ reason: String, _ code: CocoaError.Code = .fileWriteUnknown) -> CocoaError {
     CocoaError(code, userInfo: [NSLocalizedDescriptionKey: reason])
 }

@@ -142,17 +142,16 @@ struct Destination: Equatable, Sendable {
         for attempt in 1... {
             do {
                 try sink.lock()
-                break
             } catch {
-                if parts.isBeingWritten {
-                    guard attempt < Self.lockAttempts, (try? await Task.sleep(for: Self.lockDelay)) != nil else {
-                        throw busy(parts)
-                    }
-                    continue
+                if let what = parts.obstacle { throw PartFiles.refusal(parts.bytes, what) }
+                guard error.isOfTakenFile else {
+                    throw CommandFailure("“\(name).part” cannot be written: \((error as NSError).reason)")
                 }
-                try parts.validate()
-                throw CommandFailure("“\(name).part” cannot be written: \((error as NSError).reason)")
+                guard await wait(after: attempt) else { throw busy(parts) }
+                continue
             }
+            // The record may still be that of the transfer which has completed the file, until it has removed it.
+            guard parts.isBeingFinished, await wait(after: attempt) else { break }
         }
         do throws(CommandFailure) {
             try check(parts, for: urls)
@@ -160,6 +159,12 @@ struct Destination: Equatable, Sendable {
             parts.removeIfEmpty()
             throw error
         }
+    }
+
+    /// Waits for another transfer; false when that is long enough.
+    private func wait(after attempt: Int) async -> Bool {
+        guard attempt < Self.lockAttempts else { return false }
+        return (try? await Task.sleep(for: Self.lockDelay)) != nil
     }
 
     private static let lockAttempts = 10
@@ -193,6 +198,7 @@ struct Destination: Equatable, Sendable {
             // Then the check tells what it is.
             lock = nil
         }
+        if parts.isBeingFinished { throw busy(parts) }
         try withExtendedLifetime(lock) { () throws(CommandFailure) in
             try check(parts, for: urls)
             if lock != nil { try parts.remove() }

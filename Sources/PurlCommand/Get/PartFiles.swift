@@ -125,7 +125,7 @@ struct PartFiles: Sendable, Equatable {
         }
     }
 
-    private static func refusal(_ url: URL, _ what: String) -> CommandFailure {
+    static func refusal(_ url: URL, _ what: String) -> CommandFailure {
         CommandFailure(
             "“\(url.lastPathComponent)” \(what). It was left as it is: remove or rename it, or choose another name with -o."
         )
@@ -155,9 +155,14 @@ struct PartFiles: Sendable, Equatable {
     }
 
     /// Whether another transfer, in this process or another, has locked the bytes.
-    var isBeingWritten: Bool {
+    var isBeingWritten: Bool { isLocked(bytes) }
+
+    /// Whether another transfer has just given the file its name. It still holds the lock, and is about to remove the record.
+    var isBeingFinished: Bool { isLocked(file) }
+
+    private func isLocked(_ url: URL) -> Bool {
         do throws(FileLock.Failure) {
-            _ = try FileLock(bytes, through: layer)
+            _ = try FileLock(url, through: layer)
             return false
         } catch {
             return error == .taken
