@@ -39,11 +39,20 @@ let package = Package(
         .testTarget(name: "PurlConnectionsTests", dependencies: ["PurlConnections", "PurlIO"]),
         .testTarget(
             name: "PurlTestingTests", dependencies: ["PurlTesting", "Purl", "PurlTLS", "PurlHTTP", "PurlIO"]),
-        .testTarget(
-            name: "PurlTests",
-            dependencies: [
-                "Purl", "PurlSimulation", "PurlTLS", "PurlConnections", "PurlTesting", "PurlHTTP", "PurlIO", "Faults",
-            ]),
+        // Sessions and tasks, in several targets: the compiler takes longer for one that large than for all of these.
+        .target(
+            name: "SessionFixtures",
+            dependencies: ["Purl", "PurlSimulation", "PurlTesting", "PurlHTTP", "PurlIO", "Faults"],
+            path: "Tests/SessionFixtures"),
+        sessionTests("PurlTests", needs: ["PurlConnections", "PurlHTTP", "PurlSimulation", "Faults"]),
+        sessionTests("PurlBackgroundTests", needs: ["PurlConnections", "Faults"]),
+        sessionTests("PurlDeliveryTests", needs: ["PurlConnections", "Faults"]),
+        sessionTests("PurlFileTests", needs: ["PurlConnections", "PurlSimulation"]),
+        sessionTests("PurlMessageTests", needs: ["PurlHTTP"]),
+        sessionTests(
+            "PurlNetworkTests", needs: ["PurlTLS", "PurlConnections", "PurlHTTP", "PurlSimulation", "Faults"]),
+        sessionTests("PurlStreamTests", needs: ["PurlSimulation"]),
+        sessionTests("PurlUploadTests", needs: ["PurlConnections", "PurlSimulation"]),
         // A client over PurlTLS and a server, in memory: for a test suite, and for a program of Tests/Checks.
         .target(
             name: "MemoryTLS", dependencies: ["PurlTLS", "PurlOpenSSL", "Purl", "PurlTesting"], path: "Tests/MemoryTLS"),
@@ -92,7 +101,8 @@ let package = Package(
 
 // The compiler expands the macros of all tests of a target once for each batch of files. It makes as many batches as there
 // are processors, but none of more than 25 files, which would be eight for the largest suite.
-for target in package.targets where target.type == .test {
+let isForCI = Context.environment["PURL_CI"] != nil
+for target in package.targets where target.type == .test && !isForCI {
     target.swiftSettings = [.unsafeFlags(["-driver-batch-size-limit", "200"], .when(configuration: .debug))]
 }
 
@@ -144,14 +154,27 @@ if let sanitizer = Context.environment["PURL_FUZZ"] {
     ]
 }
 
-// For those who change the package: warnings stop the build, and tests count which lines they run.
-if Context.environment["PURL_CI"] != nil {
+// For CI warnings stop the build, and the tests count which lines of the library they run. All is compiled once there, and is
+// made for that: the files of a test target are compiled together, which expands each macro once, and without what a debugger
+// reads, which takes longer the more macros there are. A crash in the library still names files and lines.
+if isForCI {
+    let counted = ["PurlHTTP", "PurlIO", "PurlConnections", "Purl"]
     for target in package.targets {
-        let counters = SwiftSetting.unsafeFlags(
-            ["-profile-generate", "-profile-coverage-mapping"], .when(configuration: .debug))
-        target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error), counters]
+        var flags =
+            target.type == .test
+            ? ["-gnone", "-whole-module-optimization", "-num-threads", "2", "-no-emit-module-separately-wmo"]
+            : ["-gline-tables-only", "-driver-batch-size-limit", "200"]
+        if counted.contains(target.name) { flags += ["-profile-generate", "-profile-coverage-mapping"] }
+        target.swiftSettings =
+            (target.swiftSettings ?? []) + [
+                .treatAllWarnings(as: .error), .unsafeFlags(flags, .when(configuration: .debug)),
+            ]
         target.linkerSettings = [.unsafeFlags(["-profile-generate"], .when(configuration: .debug))]
     }
+}
+
+func sessionTests(_ name: String, needs dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: ["SessionFixtures", "Purl", "PurlTesting", "PurlIO"] + dependencies)
 }
 
 func example(_ name: String, showing library: Target.Dependency) -> Target {

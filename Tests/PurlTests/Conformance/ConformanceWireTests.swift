@@ -3,6 +3,7 @@ import PurlTesting
 import Testing
 
 @testable import Purl
+@testable import SessionFixtures
 
 @Suite("Requirements of RFC 9110 and RFC 9112 on single methods, fields and statuses", .timeLimit(.minutes(5)))
 struct ConformanceWireTests {

@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("Failures to connect", .timeLimit(.minutes(5)))
 struct ConnectFailureTests {
     private let sandbox = Sandbox()

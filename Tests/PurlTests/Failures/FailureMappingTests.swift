@@ -4,6 +4,7 @@ import PurlIO
 import Testing
 
 @testable import Purl
+@testable import SessionFixtures
 
 @Suite("TransferFailure as URLError")
 struct FailureMappingTests {

@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 /// Heads that break the grammar or a limit are in the fault matrix.
 @Suite("Heads at the edge of the grammar", .timeLimit(.minutes(5)))
 struct UnusualHeadTests {

@@ -4,6 +4,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The clock of a session's configuration", .timeLimit(.minutes(5)))
 struct SessionClockTests {
     private let gate = ServerGate()

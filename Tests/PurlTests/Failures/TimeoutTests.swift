@@ -4,6 +4,8 @@ import PurlSimulation
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("timeoutIntervalForRequest", .timeLimit(.minutes(5)))
 struct RequestTimeoutTests {
     static let moments: [(name: String, reply: Reply)] = [

@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("A request that cannot be written is not sent", .timeLimit(.minutes(5)))
 struct UnsendableRequestTests {
     private let sandbox = Sandbox()

@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("URLs that cannot be loaded", .timeLimit(.minutes(5)))
 struct UnsupportedURLTests {
     private let sandbox = Sandbox()

@@ -1,6 +1,8 @@
 import Faults
 import Testing
 
+@testable import SessionFixtures
+
 /// A part of the fault matrix: some kinds of task for each fault, others for the next. The program `FaultMatrix` runs
 /// every cell, and counts what they leave of descriptors and threads, which belong to the whole process.
 @Suite("Every failure is reported once, with a reason, on the right queue, and leaves nothing behind", .serialized)

@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("data: URLs (RFC 2397)", .timeLimit(.minutes(5)))
 struct DataURLTests {
     private let sandbox = Sandbox()

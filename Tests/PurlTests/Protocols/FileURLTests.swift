@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("file: URLs", .timeLimit(.minutes(5)))
 struct FileURLTests {
     private let sandbox = Sandbox()

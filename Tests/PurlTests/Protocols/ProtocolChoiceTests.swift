@@ -4,6 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The choice of the URLProtocol for a request", .serialized, .timeLimit(.minutes(5)))
 struct ProtocolChoiceTests {
     private let sandbox = Sandbox()

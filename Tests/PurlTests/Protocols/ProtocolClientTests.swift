@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("Redirects and challenges of a URLProtocol", .timeLimit(.minutes(5)))
 struct ProtocolClientTests {
     private let sandbox = Sandbox()

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Purl
+@testable import SessionFixtures
 
 @Suite("Responses of a URLProtocol in the cache", .timeLimit(.minutes(5)))
 struct StubCachingTests {

@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("Loads by a URLProtocol", .timeLimit(.minutes(5)))
 struct StubbedLoadTests {
     private let sandbox = Sandbox()

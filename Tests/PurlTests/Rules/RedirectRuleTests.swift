@@ -3,6 +3,7 @@ import Testing
 
 @testable import Purl
 @testable import PurlHTTP
+@testable import SessionFixtures
 
 /// Which request follows a redirect, without a connection (RFC 9110 §15.4).
 @Suite("The request after a redirect")

@@ -4,6 +4,7 @@ import Testing
 @testable import Purl
 @testable import PurlConnections
 @testable import PurlHTTP
+@testable import SessionFixtures
 
 /// The head that a request becomes, without a connection.
 @Suite("The head of a request")

@@ -4,6 +4,7 @@ import Testing
 @testable import Purl
 @testable import PurlHTTP
 @testable import PurlIO
+@testable import SessionFixtures
 
 /// What a response means, without a connection.
 @Suite("ResponseDecision")

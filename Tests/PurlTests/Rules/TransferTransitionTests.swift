@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Purl
+@testable import SessionFixtures
 
 @Suite("The phases of a transfer")
 struct TransferTransitionTests {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import Purl
 @testable import PurlConnections
+@testable import SessionFixtures
 
 /// Whether a request without a response is sent once more, without a connection.
 @Suite("Requests without a response")

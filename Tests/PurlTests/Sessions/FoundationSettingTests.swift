@@ -3,6 +3,7 @@ import PurlTesting
 import Testing
 
 @testable import Purl
+@testable import SessionFixtures
 
 @Suite("What Foundation has on Apple's systems beyond FoundationNetworking", .timeLimit(.minutes(5)))
 struct FoundationSettingTests {

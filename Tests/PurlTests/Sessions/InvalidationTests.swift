@@ -4,6 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The invalidation of a session", .timeLimit(.minutes(5)))
 struct InvalidationTests {
     private let sandbox = Sandbox()

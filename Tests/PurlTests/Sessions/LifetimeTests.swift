@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The lifetime of sessions and tasks", .timeLimit(.minutes(5)))
 struct LifetimeTests {
     private let sandbox = Sandbox()

@@ -4,6 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The settings of a session", .timeLimit(.minutes(5)))
 struct SessionSettingTests {
     private let sandbox = Sandbox()

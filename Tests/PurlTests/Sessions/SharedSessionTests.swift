@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("URLSession.shared", .timeLimit(.minutes(5)))
 struct SharedSessionTests {
     @Test("The shared session loads data")

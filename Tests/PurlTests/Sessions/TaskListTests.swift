@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The task lists of a session, flush and reset", .timeLimit(.minutes(5)))
 struct TaskListTests {
     private let sandbox = Sandbox()

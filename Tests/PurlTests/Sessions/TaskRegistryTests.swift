@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Purl
+@testable import SessionFixtures
 
 @Suite("The tasks of a session", .timeLimit(.minutes(5)))
 struct TaskRegistryTests {

@@ -4,6 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("Cancelling a task", .timeLimit(.minutes(5)))
 struct CancelTests {
     private let sandbox = Sandbox()

@@ -3,6 +3,7 @@ import PurlTesting
 import Testing
 
 @testable import Purl
+@testable import SessionFixtures
 
 /// The state that a thread reads must be the one that the task follows, whichever thread has set it.
 @Suite("suspend and resume from two threads", .timeLimit(.minutes(1)))

@@ -4,6 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The delegate's answers to responses and redirects", .timeLimit(.minutes(5)))
 struct DispositionTests {
     private let sandbox = Sandbox()

@@ -3,6 +3,8 @@ import Purl
 import Synchronization
 import Testing
 
+@testable import SessionFixtures
+
 /// What programs subclass to test their own code without a server.
 @Suite("Subclasses of sessions and tasks", .timeLimit(.minutes(5)))
 struct SubclassTests {

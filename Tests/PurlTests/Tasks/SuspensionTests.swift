@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("Suspending a task", .timeLimit(.minutes(5)))
 struct SuspensionTests {
     private let sandbox = Sandbox()

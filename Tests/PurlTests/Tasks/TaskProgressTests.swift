@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The progress of a task", .timeLimit(.minutes(5)))
 struct TaskProgressTests {
     private let sandbox = Sandbox()

@@ -3,6 +3,8 @@ import Purl
 import PurlTesting
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The properties of a task", .timeLimit(.minutes(5)))
 struct TaskPropertyTests {
     private let sandbox = Sandbox()

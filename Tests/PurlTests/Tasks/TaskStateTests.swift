@@ -4,6 +4,8 @@ import PurlTesting
 import Synchronization
 import Testing
 
+@testable import SessionFixtures
+
 @Suite("The state of a task", .timeLimit(.minutes(5)))
 struct TaskStateTests {
     private let sandbox = Sandbox()

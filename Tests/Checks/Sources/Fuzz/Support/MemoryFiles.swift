@@ -1,1 +1,1 @@
-../../../../PurlTests/Background/MemoryFiles.swift
+../../../../PurlBackgroundTests/MemoryFiles.swift

@@ -1,0 +1,5 @@
+#if SANITIZE_THREAD
+    import PurlIO
+
+    typealias Mutex = SanitizedMutex
+#endif
