@@ -3,7 +3,6 @@ import PurlIO
 import Synchronization
 
 @testable import Purl
-@testable import SessionFixtures
 
 /// Files in memory, for journals that are opened thousands of times.
 final class MemoryFiles: FileLayer {
