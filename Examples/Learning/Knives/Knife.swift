@@ -117,7 +117,7 @@ extension Stage {
     /// - Parameter method: The delegate's method that has returned by then, unless there are no bytes.
     func waitFor(bytes count: Int, in method: TransferTrace.DelegateMethod? = nil) async {
         await waitFor { if case .responseHead = $0.kind { true } else { false } }
-        while receivedBytes < count { await Task.yield() }
+        while receivedBytes < count { await Self.pause() }
         if let method, count > 0 { await waitFor(method) }
     }
 }

@@ -52,8 +52,11 @@ final class Stage {
 
     /// Returns when `count` events of the trace satisfy a condition. To look at the trace makes no event.
     func waitFor(_ count: Int = 1, _ condition: (TransferTrace.Event) -> Bool) async {
-        while trace.events.count(where: condition) < count { await Task.yield() }
+        while trace.events.count(where: condition) < count { await Self.pause() }
     }
+
+    /// Leaves the processor to the threads that are waited for: a scene that only yielded would take it from them.
+    static func pause() async { try? await Task.sleep(for: .milliseconds(1)) }
 
     /// Returns when a method of delegates has returned `count` times, of all tasks together.
     func waitFor(_ method: TransferTrace.DelegateMethod, times count: Int = 1) async {
@@ -69,6 +72,6 @@ final class Stage {
 
     /// Returns when the scene's program has printed a line `count` times.
     func waitFor(line: String, times count: Int = 1) async {
-        while lines.count(where: { $0 == line }) < count { await Task.yield() }
+        while lines.count(where: { $0 == line }) < count { await Self.pause() }
     }
 }
