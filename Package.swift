@@ -99,9 +99,10 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+let isForCI = Context.environment["PURL_CI"] != nil
+
 // The compiler expands the macros of all tests of a target once for each batch of files. It makes as many batches as there
 // are processors, but none of more than 25 files, which would be eight for the largest suite.
-let isForCI = Context.environment["PURL_CI"] != nil
 for target in package.targets where target.type == .test && !isForCI {
     target.swiftSettings = [.unsafeFlags(["-driver-batch-size-limit", "200"], .when(configuration: .debug))]
 }
@@ -158,6 +159,7 @@ if let sanitizer = Context.environment["PURL_FUZZ"] {
 // made for that: the files of a test target are compiled together, which expands each macro once, and without what a debugger
 // reads, which takes longer the more macros there are. A crash in the library still names files and lines.
 if isForCI {
+    // Those for which `.ci/coverage` has a floor.
     let counted = ["PurlHTTP", "PurlIO", "PurlConnections", "Purl"]
     for target in package.targets {
         var flags =
