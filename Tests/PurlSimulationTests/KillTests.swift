@@ -74,6 +74,73 @@ import Testing
         }
     }
 
+    /// What suspends its caller until something else has happened.
+    private static let waits: [@Sendable (URLSession, Server) async throws -> Void] = [
+        { session, server in
+            let task = session.dataTask(with: server.url("/page"))
+            _ = await session.allTasks
+            _ = await session.tasks
+            _ = await HTTPCookieStorage.shared.cookies(for: task)
+            _ = await URLCache.shared.cachedResponse(for: task)
+        },
+        { session, _ in
+            await session.flush()
+            await session.reset()
+        },
+        { session, server in _ = try await session.data(from: server.url("/page")) },
+        { session, server in _ = try await session.download(from: server.url("/page")) },
+        { session, server in
+            for try await byte in try await session.bytes(from: server.url("/page")).0 where byte == 0 { continue }
+        },
+        { session, server in
+            let task = session.downloadTask(with: server.url("/page"))
+            task.resume()
+            _ = await task.cancelByProducingResumeData()
+        },
+        { _, server in
+            let downloader = Downloader(url: server.url("/page"), configuration: DownloadConfiguration())
+            downloader.start()
+            _ = try await downloader.file()
+        },
+        { session, server in
+            let task = session.webSocketTask(with: server.url("/chat"))
+            task.resume()
+            try await task.send(.string("hello"))
+            try await task.sendPing()
+            _ = try await task.receive()
+            task.cancel(with: .normalClosure, reason: nil)
+        },
+        { session, _ in
+            let task = session.streamTask(withHostName: "mirror.example", port: 80)
+            task.resume()
+            try await task.write(Data("GET /page HTTP/1.1\r\nHost: mirror.example\r\n\r\n".utf8), timeout: 0)
+            _ = try await task.readData(ofMinLength: 4_000, maxLength: 5_000, timeout: 0)
+            task.cancel()
+        },
+    ]
+
+    @Test("What a killed process waited for is not reported as a continuation's misuse")
+    func abandonedWaits() async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            for (index, wait) in Self.waits.enumerated() {
+                for seed in UInt64(1)...40 {
+                    try Simulation(Seed(seed)).run { world in
+                        let server = world.server("mirror.example")
+                        server.route("/page", .generated(size: 5_000))
+                        server.route("/chat", .webSocket(.echo))
+                        try await world.computer("laptop").run("player \(index)", surprises: .init(kills: 5)) {
+                            let session = URLSession(configuration: .default)
+                            try await wait(session, server)
+                            session.invalidateAndCancel()
+                        }
+                    }
+                }
+            }
+        }
+        let errors = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(!errors.contains("CONTINUATION MISUSE"), "\(errors.prefix(2_000))")
+    }
+
     @Test(arguments: Seeds.some(10))
     func aBackgroundDownloadIsRightAfterPowerLosses(seed: Seed) throws {
         try Simulation(seed).run { world in

@@ -258,9 +258,7 @@ open class URLCache: NSObject, @unchecked Sendable {
 extension URLCache {
     /// The stored response to the task's current request.
     public func cachedResponse(for dataTask: URLSessionDataTask) async -> CachedURLResponse? {
-        await withCheckedContinuation { continuation in
-            getCachedResponse(for: dataTask) { continuation.resume(returning: $0) }
-        }
+        await handlerResult { getCachedResponse(for: dataTask, completionHandler: $0) }
     }
 }
 

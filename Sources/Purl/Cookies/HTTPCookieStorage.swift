@@ -261,9 +261,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
 extension HTTPCookieStorage {
     /// The cookies for the task's current request.
     public func cookies(for task: URLSessionTask) async -> [HTTPCookie]? {
-        await withCheckedContinuation { continuation in
-            getCookiesFor(task) { continuation.resume(returning: $0) }
-        }
+        await handlerResult { getCookiesFor(task, completionHandler: $0) }
     }
 }
 

@@ -19,9 +19,7 @@ extension URLCredentialStorage {
     public func credentials(
         for protectionSpace: URLProtectionSpace, task: URLSessionTask
     ) async -> [String: URLCredential]? {
-        await withCheckedContinuation { continuation in
-            getCredentials(for: protectionSpace, task: task) { continuation.resume(returning: $0) }
-        }
+        credentials(for: protectionSpace)
     }
 
     /// Adds a credential; see ``set(_:for:)``.
@@ -61,9 +59,7 @@ extension URLCredentialStorage {
     ///
     /// - Parameter task: Ignored.
     public func defaultCredential(for space: URLProtectionSpace, task: URLSessionTask) async -> URLCredential? {
-        await withCheckedContinuation { continuation in
-            getDefaultCredential(for: space, task: task) { continuation.resume(returning: $0) }
-        }
+        defaultCredential(for: space)
     }
 
     /// Adds a default credential; see ``setDefaultCredential(_:for:)``.

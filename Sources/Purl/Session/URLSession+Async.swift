@@ -125,33 +125,25 @@ extension URLSession {
     /// The tasks that are not over, oldest first.
     public var allTasks: [URLSessionTask] {
         get async {
-            await withCheckedContinuation { continuation in
-                getAllTasks { continuation.resume(returning: $0) }
-            }
+            await handlerResult { getAllTasks(completionHandler: $0) }
         }
     }
 
     /// The data, upload and download tasks that are not over.
     public var tasks: ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) {
         get async {
-            await withCheckedContinuation { continuation in
-                getTasksWithCompletionHandler { continuation.resume(returning: ($0, $1, $2)) }
-            }
+            await handlerResult { handler in getTasksWithCompletionHandler { handler(($0, $1, $2)) } }
         }
     }
 
     /// Removes all cookies, credentials and cached responses, and makes later requests use new connections.
     public func reset() async {
-        await withCheckedContinuation { continuation in
-            reset { continuation.resume() }
-        }
+        await handlerResult { handler in reset { handler(()) } }
     }
 
     /// Writes cookies and cached responses to disk, and makes later requests use new connections.
     public func flush() async {
-        await withCheckedContinuation { continuation in
-            flush { continuation.resume() }
-        }
+        await handlerResult { handler in flush { handler(()) } }
     }
 
     /// Runs a task that ends in a continuation and is cancelled with the surrounding `Task`.

@@ -30,9 +30,7 @@ open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {
     /// Cancels the upload and returns the data with which it can be resumed later; see
     /// ``cancel(byProducingResumeData:)`` for when that is `nil`.
     open func cancelByProducingResumeData() async -> Data? {
-        await withCheckedContinuation { continuation in
-            cancel(byProducingResumeData: { continuation.resume(returning: $0) })
-        }
+        await handlerResult { cancel(byProducingResumeData: $0) }
     }
 
     /// Delivers the data with which the upload can be resumed while it is under way: when the server has offered to resume

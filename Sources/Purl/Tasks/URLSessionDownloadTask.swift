@@ -19,8 +19,6 @@ open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {
     /// Cancels the download and returns the data with which it can be resumed later; see
     /// ``cancel(byProducingResumeData:)`` for when that is `nil`.
     open func cancelByProducingResumeData() async -> Data? {
-        await withCheckedContinuation { continuation in
-            cancel(byProducingResumeData: { continuation.resume(returning: $0) })
-        }
+        await handlerResult { cancel(byProducingResumeData: $0) }
     }
 }

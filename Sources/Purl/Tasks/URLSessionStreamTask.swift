@@ -67,13 +67,13 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
         let conversation = conversation
         let token = ReceiveToken()
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
+            try await handlerResult { handler in
                 NetworkActor.post {
                     conversation.read(
                         minimum: minBytes, maximum: maxBytes, timeout: Self.limit(timeout), token: token
-                    ) { continuation.resume(with: $0) }
+                    ) { handler($0) }
                 }
-            }
+            }.get()
         } onCancel: {
             NetworkActor.post { conversation.cancelRead(token) }
         }
@@ -110,13 +110,10 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     open func write(_ data: Data, timeout: TimeInterval) async throws {
         guard session != nil else { throw URLError.sessionIsGone }
         let conversation = conversation
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            NetworkActor.post {
-                conversation.write(data, timeout: Self.limit(timeout)) { error in
-                    if let error { continuation.resume(throwing: error) } else { continuation.resume() }
-                }
-            }
+        let error = await handlerResult { handler in
+            NetworkActor.post { conversation.write(data, timeout: Self.limit(timeout)) { handler($0) } }
         }
+        if let error { throw error }
     }
 
     /// Nothing, or nothing that makes sense, is not a limit.

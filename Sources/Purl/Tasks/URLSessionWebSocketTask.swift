@@ -84,11 +84,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
     /// Sends a message; returns when the system has taken all of it. See ``send(_:completionHandler:)``.
     public func send(_ message: Message) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            send(message, on: nil) { error in
-                if let error { continuation.resume(throwing: error) } else { continuation.resume() }
-            }
-        }
+        if let error = await handlerResult(of: { send(message, on: nil, $0) }) { throw error }
     }
 
     /// Asks for the next message. Each call gets one, in the order of the calls.
@@ -114,9 +110,9 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
         let conversation = conversation
         let token = ReceiveToken()
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                NetworkActor.post { conversation.receive(token) { continuation.resume(with: $0.map { Message($0) }) } }
-            }
+            try await handlerResult { handler in
+                NetworkActor.post { conversation.receive(token) { handler($0.map { Message($0) }) } }
+            }.get()
         } onCancel: {
             NetworkActor.post { conversation.cancelReceive(token) }
         }
@@ -132,11 +128,7 @@ open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
 
     /// Sends a ping and waits for the answer. See ``sendPing(pongReceiveHandler:)``.
     open func sendPing() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            ping(on: nil) { error in
-                if let error { continuation.resume(throwing: error) } else { continuation.resume() }
-            }
-        }
+        if let error = await handlerResult(of: { ping(on: nil, $0) }) { throw error }
     }
 
     private func send(
