@@ -128,6 +128,11 @@ final class Faults: @unchecked Sendable {
         return true
     }
 
+    /// The network, a computer or the program itself has had a part in what happens, by something that is no fault.
+    func takeBlame() {
+        areServersAlone = false
+    }
+
     /// How often a kind of fault that ends programs is to happen in one run of a program.
     func drawEnds(_ kind: World.Chaos) -> Int {
         chances[kind.rawValue].map { chances in chances <= 8 ? 1 + random.index(below: 3) : random.index(below: 2) }

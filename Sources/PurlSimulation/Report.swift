@@ -49,7 +49,7 @@ extension Simulation {
             entries = world.log.entries
             faults = world.faults.happened
             transfers = scheduler.processes.flatMap { process in
-                scheduler.within(process) { ProcessTraces.all }.filter { !$0.events.isEmpty }.map {
+                process.traces.filter { !$0.events.isEmpty }.map {
                     world.log.withoutPlaces("\(process.name):\n\(TextTrace($0).text)")
                 }
             }

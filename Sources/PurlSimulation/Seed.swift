@@ -80,7 +80,10 @@ struct SeededRandom: RandomNumberGenerator {
 
     /// A duration from a range.
     mutating func duration(in range: ClosedRange<Duration>) -> Int64 {
-        let (low, high) = (range.lowerBound.nanoseconds, range.upperBound.nanoseconds)
+        // A century is more than any simulation lasts, and its multiples are no overflow.
+        let century: Int64 = 3_155_760_000_000_000_000
+        let low = max(0, min(range.lowerBound.nanoseconds, century))
+        let high = max(0, min(range.upperBound.nanoseconds, century))
         return high > low ? low + Int64(next() % UInt64(high - low + 1)) : low
     }
 }

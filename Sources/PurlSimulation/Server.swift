@@ -9,6 +9,13 @@ public import PurlTesting
 /// let film = server.route("/film", .generated(size: 1 << 20).entityTag("\"v1\"").cut(afterBytes: 1_000, times: 2))
 /// ```
 public final class Server: Sendable {
+    private enum State: Equatable {
+        case listening
+        case stopped
+        /// Not there yet after a restart, which has a number.
+        case restarting(Int)
+    }
+
     /// The name that clients look up.
     public let host: String
     /// The port that it listens on.
@@ -20,7 +27,8 @@ public final class Server: Sendable {
     /// What replies.
     package let server: LoopbackServer
     // Changed on the thread of the simulation alone.
-    nonisolated(unsafe) private var isListening = true
+    nonisolated(unsafe) private var state = State.listening
+    nonisolated(unsafe) private var restarts = 0
     nonisolated(unsafe) private var later: [String: [Reply]] = [:]
     nonisolated(unsafe) private var contents: [String: [GeneratedContent]?] = [:]
 
@@ -99,16 +107,18 @@ public final class Server: Sendable {
 
     /// Refuses new connections and closes those that are open, until ``start()``.
     public func stop() {
-        isListening = false
+        state = .stopped
         closeConnections()
     }
 
     /// Accepts connections again after ``stop()``.
     public func start() {
-        isListening = true
+        state = .listening
     }
 
     /// Restarts the server: closes its connections, refuses new ones for a while, and has the next version of each path.
+    ///
+    /// A later call of ``stop()``, ``start()`` or this method takes the place of the rest of the while.
     ///
     /// - Parameter duration: How long it takes.
     public func restart(for duration: Duration) {
@@ -116,23 +126,27 @@ public final class Server: Sendable {
     }
 
     func restart(for pause: Int64) {
-        stop()
+        restarts += 1
+        let restart = State.restarting(restarts)
+        state = restart
+        closeConnections()
         for path in later.keys.sorted() {
             guard var versions = later[path], !versions.isEmpty else { continue }
             route(path, versions.removeFirst())
             later[path] = versions
         }
-        scheduler.schedule(after: pause, for: process) { self.start() }
+        scheduler.schedule(after: pause, for: process) { if self.state == restart { self.start() } }
     }
 
-    var listens: Bool { isListening }
+    var listens: Bool { state == .listening }
+    var isStopped: Bool { state == .stopped }
 
     /// A script with which `purl serve` replies as this server has; `nil` without requests, or where scripts have no words for
     /// what it has replied.
     func script(title: String) -> String? { server.script(title: title) }
 
     @NetworkActor func accept(_ socket: SimulatedSocket) {
-        guard isListening else { return socket.reset() }
+        guard listens else { return socket.reset() }
         server.accept(isSecure ? FakeServerTransport(over: socket) : socket)
     }
 }

@@ -71,6 +71,10 @@ public struct Simulation: Sendable {
                 seed: seed, reason: .refused("this runtime of Swift has no hook for a scheduler"), leftOutFaults: [],
                 report: Report())
         }
+        guard Scheduler.ofThread == nil else {
+            throw SimulationFailure(
+                seed: seed, reason: .refused("a simulation within a simulation"), leftOutFaults: [], report: Report())
+        }
         let scheduler = Scheduler(seed, limits: limits)
         let outcome = Outcome()
         // Made here, where the test runs, so that the task inherits what belongs to the test.
@@ -223,7 +227,8 @@ extension SimulationFailure.Reason {
     /// Whether two failures are of the same kind: another one may appear where a fault is left out.
     fileprivate func isLike(_ other: Self) -> Bool {
         switch (self, other) {
-        case (.thrown(let one), .thrown(let two)): type(of: one) == type(of: two)
+        case (.thrown(let one), .thrown(let two)):
+            type(of: one) == type(of: two) && (one as NSError).code == (two as NSError).code
         case (.stuck, .stuck), (.refused, .refused), (.broken, .broken), (.blocked, .blocked), (.tooLong, .tooLong):
             true
         case (.thrown, _), (.stuck, _), (.refused, _), (.broken, _), (.blocked, _), (.tooLong, _): false

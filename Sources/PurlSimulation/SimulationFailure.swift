@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Why a simulation has failed, and what happened until then.
 public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
     /// What went wrong.
@@ -18,7 +20,7 @@ public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
         /// What went wrong, in words.
         public var description: String {
             switch self {
-            case .thrown(let error): "the program has thrown \(error)"
+            case .thrown(let error): "the program has thrown \(Self.words(for: error))"
             case .stuck(let waiting):
                 (["the program waits for what never happens; Task.sleep, Task.yield and the main actor are such"]
                     + waiting.map { "  " + $0 }).joined(separator: "\n")
@@ -28,6 +30,14 @@ public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
             case .blocked(let what): "the program blocks its thread: \(what)"
             case .tooLong(let what): "the program does not end: \(what)"
             }
+        }
+
+        /// An error of Foundation's would name what it holds in another order in each process.
+        private static func words(for error: any Error) -> String {
+            guard let error = error as? URLError else { return "\(error)" }
+            let url = error.failingURL.map { " at \($0.absoluteString)" } ?? ""
+            let reason = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String
+            return "URLError \(error.code.rawValue)\(url): \(reason ?? error.localizedDescription)"
         }
     }
 

@@ -13,7 +13,8 @@ struct Watch {
         var hasCompleted = false
         var hasResult = false
         var running: TransferTrace.DelegateMethod?
-        var written: Int64 = 0
+        /// How far the calls of each kind have said that the task is.
+        var progress: [TransferTrace.DelegateMethod: Int64] = [:]
         /// The URL of the latest request.
         var url = ""
         /// The credentials that were sent, with the origin that they were sent to first.
@@ -58,7 +59,7 @@ struct Watch {
         case .call(.cancel), .message(.cancel): seen.isCancelled = true
         case .completed, .replaced: seen.isCompleted = true
         case .requestHead(let head):
-            seen.written = 0
+            seen.progress = [:]
             seen.url = head.url
             checkCredentials(head, task, &seen)
         case .responseHead(let head):
@@ -91,8 +92,9 @@ struct Watch {
             broken.append("\(name) was not queued")
         }
         if case .progress(_, let total, _) = call.arguments {
-            if total < seen.written { broken.append("\(name): the progress falls from \(seen.written) to \(total)") }
-            seen.written = total
+            let before = seen.progress[call.method] ?? 0
+            if total < before { broken.append("\(name): the progress falls from \(before) to \(total)") }
+            seen.progress[call.method] = total
         }
         switch call.method {
         case .didComplete:
@@ -156,9 +158,9 @@ struct Watch {
 
     /// Checks a file that is complete.
     mutating func check(_ content: Data, of task: Int, _ versions: Versions) {
-        guard let url = tasks[task]?.url, let versions = versions(url),
-            !versions.contains(where: { $0.matches(content) })
+        guard let seen = tasks[task], let versions = versions(seen.url), !seen.body.isFile(content, of: versions)
         else { return }
+        let url = seen.url
         broken.append("task \(task): its file of \(content.count) bytes is none of the versions of \(url)")
     }
 

@@ -12,6 +12,15 @@ struct WatchedBody {
         case file
     }
 
+    /// What the program has asked for.
+    private enum Wanted {
+        /// Nothing yet.
+        case unknown
+        case whole
+        /// A range, which begins there as the server has said.
+        case range(from: Int?)
+    }
+
     /// What one read of a socket and one step of a decoder may add when the limit has almost been reached.
     private static let portion = 256 << 10
 
@@ -27,6 +36,10 @@ struct WatchedBody {
 
     /// Where the body begins in the resource; `nil` where that is not known, or its bytes are not those of the resource.
     private var start: Int?
+    private var wanted = Wanted.unknown
+    /// Whether the bytes are none of the server's resource: those of a protocol of the program's, or several ranges with their
+    /// heads.
+    private var isOther = false
     /// How many bytes were delivered.
     private var delivered = 0
     /// The versions that agree with what was delivered; `nil` before.
@@ -38,10 +51,14 @@ struct WatchedBody {
     mutating func see(_ kind: TransferTrace.Kind) -> String? {
         switch kind {
         case .retry(.nextPart): continues = true
-        case .requestHead: if !continues { (waiting, start) = (0, nil) }
+        case .requestHead(let head):
+            if !continues { (waiting, start) = (0, nil) }
+            if case .unknown = wanted { wanted = Self.hasRangeOfItsOwn(head) ? .range(from: nil) : .whole }
         case .responseHead(let head): begin(head)
         case .cache(.hit), .cache(.confirmed), .cache(.replacesFailure): begin(at: 0)
-        case .localResponse: begin(at: nil)
+        case .localResponse:
+            begin(at: nil)
+            isOther = true
         case .bodyReceived(let piece): if !isCoded { return add(piece.count) }
         case .decoded(let piece): return add(piece.count)
         case .storing(let offset):
@@ -58,7 +75,8 @@ struct WatchedBody {
     }
 
     private mutating func begin(_ head: TransferTrace.ResponseHead) {
-        let coding = head.fields.first { $0.name.lowercased() == "content-encoding" }
+        isOther = head.status == 206 && Self.value("content-type", of: head)?.hasPrefix("multipart/") == true
+        let coding = Self.value("content-encoding", of: head)
         isCoded = coding != nil
         guard !continues else {
             continues = false
@@ -66,7 +84,9 @@ struct WatchedBody {
         }
         switch head.status {
         case 200: begin(at: isCoded ? nil : 0)
-        case 206: begin(at: isCoded ? nil : Self.start(of: head))
+        case 206:
+            begin(at: isCoded ? nil : Self.start(of: head))
+            if case .range(from: nil) = wanted { wanted = .range(from: start) }
         default: begin(at: nil)
         }
     }
@@ -86,9 +106,26 @@ struct WatchedBody {
 
     /// Where the range of a 206 begins.
     private static func start(of head: TransferTrace.ResponseHead) -> Int? {
-        head.fields.first { $0.name.lowercased() == "content-range" }
-            .flatMap { $0.value.split(whereSeparator: { $0 == " " || $0 == "-" }).dropFirst().first }
+        value("content-range", of: head)
+            .flatMap { $0.split(whereSeparator: { $0 == " " || $0 == "-" }).dropFirst().first }
             .flatMap { Int($0) }
+    }
+
+    private static func value(_ name: String, of head: TransferTrace.ResponseHead) -> String? {
+        head.fields.first { $0.name.lowercased() == name }?.value
+    }
+
+    /// Whether a request's range is the program's: one that continues a file has a condition.
+    private static func hasRangeOfItsOwn(_ head: TransferTrace.RequestHead) -> Bool {
+        let names = Set(head.fields.map { $0.name.lowercased() })
+        return names.contains("range") && !names.contains("if-range")
+    }
+
+    /// Whether a file that is complete has what the task has asked for, of one version.
+    func isFile(_ content: Data, of versions: [GeneratedContent]) -> Bool {
+        if isOther || versions.contains(where: { $0.matches(content) }) { return true }
+        guard case .range(from: let start?) = wanted else { return false }
+        return versions.contains { $0.matches(content, at: start) }
     }
 
     private mutating func add(_ count: Int) -> String? {

@@ -45,7 +45,10 @@ public final class World: Sendable {
     /// What the network is like for connections that are made from now on.
     public var network: Network {
         get { connections.conditions }
-        set { connections.conditions = newValue }
+        set {
+            connections.conditions = newValue
+            faults.takeBlame()
+        }
     }
 
     /// The bad luck that may happen from now on; none at first.
@@ -115,21 +118,40 @@ public final class World: Sendable {
     /// The simulated date; a simulation begins with the year 2030.
     public var date: Date { Date(timeIntervalSince1970: scheduler.secondsSince1970) }
 
+    /// The clock, for a program that is given one: `Task.sleep(for:clock:)` waits on it.
+    public var clock: SimulatedClock { SimulatedClock(scheduler) }
+
     /// Waits on the simulated clock: a day takes no time.
     ///
-    /// `Task.sleep` waits on the clock of the real machine and fails the simulation.
+    /// `Task.sleep` without ``clock`` waits on the clock of the real machine and fails the simulation.
     ///
     /// - Parameter delay: How long to wait.
-    /// - Throws: `CancellationError` when the calling task is cancelled first.
+    /// - Throws: `CancellationError` when the calling task is cancelled first, or when the simulation is over.
     public func sleep(for delay: Duration) async throws {
-        try await scheduler.current.sleep(for: delay)
+        try await scheduler.sleep(for: delay)
     }
+
+    // MARK: Randomness
+
+    /// Random numbers that the seed decides, for a program that is given its generator.
+    ///
+    /// ```swift
+    /// try Simulation(17).run { world in
+    ///     var generator = world.randomNumberGenerator
+    ///     let jitter = Duration.milliseconds(Int.random(in: 0..<500, using: &generator))
+    ///     try await world.sleep(for: .seconds(5) + jitter)
+    /// }
+    /// ```
+    public var randomNumberGenerator: some RandomNumberGenerator & Sendable { Randomness() }
 
     /// Adds a line to the story of the simulation.
     ///
-    /// - Parameter text: What is shown.
+    /// - Parameter text: What is shown; nothing where the simulation is over.
     public func note(_ text: String) {
-        log.add(scheduler.current, text)
+        guard let process = scheduler.caller else { return }
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            log.add(process, String(line))
+        }
     }
 
     // MARK: The end

@@ -49,4 +49,37 @@ import Testing
             #expect(try content.matches(fileAt: file))
         }
     }
+
+    @Test(arguments: Seeds.some(10))
+    func filesKeepTheTimeOfTheSimulatedCalendar(seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let url = world.server("mirror.example").route(
+                "/film", .generated(size: 60_000).entityTag("\"v1\"").inPieces(of: 4_000))
+            let laptop = world.computer("laptop")
+            try? await laptop.run("player", surprises: .init(powerLosses: 3)) {
+                let (file, _) = try await URLSession.shared.download(from: url)
+                try FileManager.default.moveItem(at: file, to: laptop.home.appendingPathComponent("film"))
+            }
+            laptop.damage(laptop.home.appendingPathComponent("film"))
+            let folder = laptop.home.path
+            for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+                let values = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+                guard values[.type] as? FileAttributeType == .typeRegular else { continue }
+                let written = try #require(values[.modificationDate] as? Date)
+                #expect(abs(world.date.timeIntervalSince(written)) < 86_400, "\(name) is of \(written)")
+            }
+        }
+    }
+
+    @Test func whatIsNotOnTheComputerIsNotDamaged() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("purl-\(UUID().uuidString)")
+        try Data("mine".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Simulation(1).run { world in
+            let laptop = world.computer("laptop")
+            #expect(laptop.damage(file) == nil)
+            #expect(laptop.damage(laptop.home.appendingPathComponent("../" + file.lastPathComponent)) == nil)
+        }
+        #expect(try Data(contentsOf: file) == Data("mine".utf8))
+    }
 }

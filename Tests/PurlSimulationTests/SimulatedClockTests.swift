@@ -3,6 +3,7 @@ import Purl
 import PurlDownloads
 import PurlSimulation
 import PurlTesting
+import Synchronization
 import Testing
 
 @Suite struct SimulatedClockTests {
@@ -24,6 +25,81 @@ import Testing
             await #expect(throws: CancellationError.self) { try await sleeper.value }
         }
         #expect(report.duration < .seconds(2))
+    }
+
+    /// A program as others write it: it is given its clock.
+    @Sendable private static func attempts(
+        _ body: @escaping @Sendable () -> Bool, clock: some Clock<Duration>, pause: Duration
+    ) async throws -> Int {
+        var count = 1
+        while !body() {
+            try await clock.sleep(for: pause)
+            count += 1
+        }
+        return count
+    }
+
+    @Test(arguments: Seeds.some(5))
+    func aProgramThatIsGivenItsClockWaitsOnTheSimulatedOne(seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let clock = world.clock
+            let start = clock.now
+            let attempts = try await Self.attempts(
+                { world.elapsed >= .seconds(86_400) }, clock: clock, pause: .seconds(3_600))
+            #expect(attempts == 25)
+            #expect(start.duration(to: clock.now) >= .seconds(86_400))
+            let day = try await clock.measure { try await Task.sleep(for: .seconds(86_400), clock: clock) }
+            #expect(day >= .seconds(86_400) && day < .seconds(86_401))
+        }
+    }
+
+    @Test func aMomentThatIsOverIsNotWaitedFor() throws {
+        try Simulation(1).run { world in
+            let clock = world.clock
+            let before = clock.now
+            try await world.sleep(for: .seconds(5))
+            let now = clock.now
+            try await clock.sleep(until: before)
+            #expect(now.duration(to: clock.now) < .seconds(1) && before < now)
+        }
+    }
+
+    @Test func aSleepOnTheClockIsCancelledWithItsTask() throws {
+        let report = try Simulation(1).run { world in
+            let clock = world.clock
+            let first = try await withThrowingTaskGroup(of: String.self) { group in
+                group.addTask {
+                    try await clock.sleep(for: .seconds(86_400))
+                    return "late"
+                }
+                group.addTask {
+                    try await clock.sleep(for: .seconds(30))
+                    return "early"
+                }
+                defer { group.cancelAll() }
+                return try await group.next()
+            }
+            #expect(first == "early")
+        }
+        #expect(report.duration >= .seconds(30) && report.duration < .seconds(31))
+    }
+
+    @Test func aProgramThatIsGivenItsGeneratorDrawsWhatTheSeedDecides() throws {
+        func numbers(_ seed: Seed) throws -> [Int] {
+            let drawn = Mutex<[Int]>([])
+            try Simulation(seed).run { world in
+                var generator = world.randomNumberGenerator
+                for _ in 0..<20 {
+                    let number = Int.random(in: 0..<1_000_000, using: &generator)
+                    drawn.withLock { $0.append(number) }
+                }
+            }
+            return drawn.withLock { $0 }
+        }
+        let first = try numbers(1)
+        #expect(try numbers(1) == first)
+        #expect(try numbers(2) != first)
+        #expect(Set(first).count > 10)
     }
 
     @Test(arguments: Seeds.some(5))

@@ -132,4 +132,36 @@ import Testing
             #expect(data == Data("here".utf8))
         }
     }
+
+    @Test func aServerThatIsStoppedWhileItRestartsStaysStopped() throws {
+        try Simulation(1).run { world in
+            let server = world.server("mirror.example")
+            let url = server.route("/page", .text("page"))
+            server.restart(for: .seconds(1))
+            server.restart(for: .seconds(10))
+            try await world.sleep(for: .seconds(5))
+            await #expect(throws: URLError.self) { try await URLSession.shared.data(from: url) }
+            try await world.sleep(for: .seconds(10))
+            _ = try await URLSession.shared.data(from: url)
+            server.restart(for: .seconds(10))
+            server.stop()
+            try await world.sleep(for: .seconds(60))
+            await #expect(throws: URLError.self) { try await URLSession.shared.data(from: url) }
+            server.start()
+            _ = try await URLSession.shared.data(from: url)
+        }
+    }
+
+    @Test func theBandwidthChangesForTheConnectionsThatAreMadeThen() throws {
+        try Simulation(1).run { world in
+            let url = world.server("mirror.example").route("/film", .generated(size: 100_000))
+            _ = try await URLSession(configuration: .ephemeral).data(from: url)
+            world.network.bytesPerSecond = 10_000
+            let start = world.clock.now
+            let session = URLSession(configuration: .ephemeral)
+            _ = try await session.data(from: url)
+            #expect(start.duration(to: world.clock.now) >= .seconds(9))
+            session.finishTasksAndInvalidate()
+        }
+    }
 }

@@ -369,11 +369,10 @@ import Testing
         let witness = Witness()
         let report = try Simulation(1).run { world in
             let url = world.server("mirror.example").route("/page", .text("page"))
-            let configuration = URLSessionConfiguration.ephemeral
-            let session = URLSession(configuration: configuration)
+            let session = URLSession(configuration: .ephemeral)
             for _ in 0..<1_500 { _ = try await session.data(from: url) }
             witness.note(
-                isQuiet: world.program.isQuiet, dropped: configuration.trace?.recording.droppedEvents)
+                isQuiet: world.program.isQuiet, dropped: world.program.traces.first?.recording.droppedEvents)
             session.finishTasksAndInvalidate()
         }
         #expect(report.steps > 900)

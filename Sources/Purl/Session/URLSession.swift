@@ -73,8 +73,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     ///
     /// - Parameter configuration: Copied: later changes to it do not reach the session.
     public init(configuration: URLSessionConfiguration) {
-        settings = configuration.snapshot
-        settings.trace?.use(settings.clock)
+        settings = Self.settings(of: configuration)
         queue = DelegateQueue(nil)
         pool = ConnectionPool(settings.pool)
         security = SessionTLS(settings)
@@ -99,8 +98,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         delegate: (any URLSessionDelegate)?,
         delegateQueue queue: OperationQueue?
     ) {
-        settings = configuration.snapshot
-        settings.trace?.use(settings.clock)
+        settings = Self.settings(of: configuration)
         self.queue = DelegateQueue(queue)
         pool = ConnectionPool(settings.pool)
         security = SessionTLS(settings)
@@ -111,6 +109,13 @@ open class URLSession: NSObject, @unchecked Sendable {
         background = try? store?.get()
         super.init()
         restoreTasks(from: store)
+    }
+
+    private static func settings(of configuration: URLSessionConfiguration) -> URLSessionConfiguration.Values {
+        var settings = configuration.snapshot
+        settings.trace = ProcessTraces.makeTrace(copiedTo: settings.trace)
+        settings.trace?.use(settings.clock)
+        return settings
     }
 
     /// Takes over the tasks of a background session, or refuses all new ones where its folder cannot be used.
@@ -149,7 +154,11 @@ open class URLSession: NSObject, @unchecked Sendable {
     open var delegate: (any URLSessionDelegate)? { values.withLock { $0.delegate } }
 
     /// A copy of the configuration the session was made with.
-    open var configuration: URLSessionConfiguration { URLSessionConfiguration(settings) }
+    open var configuration: URLSessionConfiguration {
+        var values = settings
+        values.trace = settings.trace?.ofProgram
+        return URLSessionConfiguration(values)
+    }
 
     /// A text that the program sets for its own use.
     open var sessionDescription: String? {

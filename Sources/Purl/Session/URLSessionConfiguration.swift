@@ -52,7 +52,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         /// The clocks of rates and of time-outs; tests turn them by hand.
         var rateClock: (any RateClock)?
         var clock = SessionClock.system
-        var trace: TransferTrace? = ProcessTraces.makeTrace()
+        var trace: TransferTrace?
         /// The file system of partial files and journals; tests replace it.
         var files: any FileLayer = SystemFiles()
         var connector: (any Connector)?

@@ -104,7 +104,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         self.consumer = consumer
         values = Mutex(Values(currentRequest: request))
         super.init()
-        if let trace = session.settings.trace { self.trace = trace }
+        if let trace = session.settings.trace { record(in: trace) }
     }
 
     /// A task without a session: resuming it does nothing.
@@ -354,17 +354,19 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Records what happens to the task; that of the session's ``URLSessionConfiguration/trace`` from the start. A change
     /// after the task was first resumed, or cancelled, has no effect on what follows.
     public var trace: TransferTrace? {
-        get { taskTrace?.trace }
-        set {
-            let trace = newValue.map { trace in
-                TaskTrace(trace, task: taskIdentifier, clock: session?.settings.clock ?? .system)
-            }
-            trace?.made(originalRequest)
-            if let limits = session?.settings.limits {
-                newValue?.show(.bufferLimit(limits.bufferedBytesPerTask), of: taskIdentifier)
-            }
-            values.withLock { $0.trace = trace }
+        get { taskTrace?.trace.ofProgram }
+        set { record(in: session?.settings.trace?.forTask(newValue) ?? newValue) }
+    }
+
+    private func record(in trace: TransferTrace?) {
+        let taskTrace = trace.map { trace in
+            TaskTrace(trace, task: taskIdentifier, clock: session?.settings.clock ?? .system)
         }
+        taskTrace?.made(originalRequest)
+        if let limits = session?.settings.limits {
+            trace?.show(.bufferLimit(limits.bufferedBytesPerTask), of: taskIdentifier)
+        }
+        values.withLock { $0.trace = taskTrace }
     }
 
     // MARK: For the session

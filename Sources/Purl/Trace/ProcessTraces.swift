@@ -2,7 +2,7 @@ import Foundation
 internal import PurlIO
 import Synchronization
 
-/// The traces of a simulated process: each configuration that it makes has one, so that its calls can be watched.
+/// The traces of a simulated process: each session that it makes has one, so that its calls can be watched.
 package final class ProcessTraces: Sendable {
     private static let ofProcess = ProcessLocal { ProcessTraces() }
 
@@ -23,23 +23,36 @@ package final class ProcessTraces: Sendable {
     private struct State {
         var traces: [TransferTrace] = []
         var watcher: Watcher?
+
+        mutating func add(_ watcher: TransferTrace.Watcher?, copiedTo program: TransferTrace?) -> TransferTrace {
+            let trace = TransferTrace(
+                options: program?.options ?? TransferTrace.Options(), watcher: watcher, copiedTo: program)
+            traces.append(trace)
+            return trace
+        }
     }
 
     private let state = Mutex(State())
 
     private init() {}
 
-    /// A new trace; `nil` outside a simulation.
-    static func makeTrace() -> TransferTrace? {
-        guard Simulated.machine != nil else { return nil }
+    /// The trace of a new session: outside a simulation the one that its configuration has.
+    ///
+    /// - Parameter program: What the configuration has; `nil` for none.
+    static func makeTrace(copiedTo program: TransferTrace?) -> TransferTrace? {
+        guard Simulated.machine != nil else { return program }
         return ofProcess.current.state.withLock { state in
             let number = state.traces.count
-            var watcher: (@Sendable (Int?, Sight) -> Void)?
+            var watcher: TransferTrace.Watcher?
             if let watch = state.watcher { watcher = { task, sight in watch(number, task, sight) } }
-            let trace = TransferTrace(options: TransferTrace.Options(), watcher: watcher)
-            state.traces.append(trace)
-            return trace
+            return state.add(watcher, copiedTo: program)
         }
+    }
+
+    /// The trace of one task of a session, whose watcher it has.
+    static func makeTrace(_ watcher: @escaping TransferTrace.Watcher, copiedTo program: TransferTrace?) -> TransferTrace
+    {
+        ofProcess.current.state.withLock { $0.add(watcher, copiedTo: program) }
     }
 
     /// Has all traces watched that the process makes from now on.

@@ -71,7 +71,12 @@ public final class TransferTrace: Sendable {
     /// The recording options.
     public let options: Options
     private let state: Mutex<TraceRecorder>
-    private let watcher: (@Sendable (_ task: Int?, _ sight: ProcessTraces.Sight) -> Void)?
+    /// Sees what happens to a task as it happens.
+    typealias Watcher = @Sendable (_ task: Int?, _ sight: ProcessTraces.Sight) -> Void
+
+    private let watcher: Watcher?
+    /// The program's trace, which has the same events: a simulation watches sessions in one of its own.
+    private let copy: TransferTrace?
     private let calls = Atomic(0)
     private let exchanges = Atomic(0)
 
@@ -79,13 +84,16 @@ public final class TransferTrace: Sendable {
     ///
     /// - Parameter options: What is recorded, and how much of it.
     public convenience init(options: Options = Options()) {
-        self.init(options: options, watcher: nil)
+        self.init(options: options, watcher: nil, copiedTo: nil)
     }
 
-    /// - Parameter watcher: Sees every event as it is recorded, those that have no room included, and what no event has.
-    init(options: Options, watcher: (@Sendable (_ task: Int?, _ sight: ProcessTraces.Sight) -> Void)?) {
+    /// - Parameters:
+    ///   - watcher: Sees every event as it is recorded, those that have no room included, and what no event has.
+    ///   - copy: The program's trace; `nil` for none.
+    init(options: Options, watcher: Watcher?, copiedTo copy: TransferTrace?) {
         self.options = options
         self.watcher = watcher
+        self.copy = copy
         state = Mutex(TraceRecorder(options))
     }
 
@@ -143,6 +151,15 @@ public final class TransferTrace: Sendable {
             }
             state.add(entry())
         }
+        copy?.add(entry(), call: call)
+    }
+
+    /// The trace that the program has set: this one, but in a simulation.
+    var ofProgram: TransferTrace? { watcher == nil ? self : copy }
+
+    /// What records a task of a session that this one records, where the program has set another trace for it.
+    func forTask(_ program: TransferTrace?) -> TransferTrace? {
+        watcher.map { ProcessTraces.makeTrace($0, copiedTo: program) } ?? program
     }
 
     /// Shows a simulation what no event has.
@@ -153,17 +170,19 @@ public final class TransferTrace: Sendable {
     /// Remarks have the times of this clock from now on.
     func use(_ clock: SessionClock) {
         state.withLock { $0.clock = clock }
+        copy?.use(clock)
     }
 
     /// A number for a delegate call.
-    func nextCall() -> Int { calls.wrappingAdd(1, ordering: .relaxed).newValue }
+    func nextCall() -> Int { copy?.nextCall() ?? calls.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// A number for an exchange.
-    func nextExchange() -> Int { exchanges.wrappingAdd(1, ordering: .relaxed).newValue }
+    func nextExchange() -> Int { copy?.nextExchange() ?? exchanges.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// How many of `count` bytes of a body may be kept; they count as kept.
     func reserve(_ count: Int) -> Int {
-        count > 0 ? state.withLock { $0.reserve(count) } : 0
+        if let copy { return copy.reserve(count) }
+        return count > 0 ? state.withLock { $0.reserve(count) } : 0
     }
 }
 

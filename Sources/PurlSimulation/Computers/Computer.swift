@@ -82,13 +82,15 @@ public final class Computer: Sendable {
     public func run<Value: Sendable>(
         _ program: String, surprises: Surprises = .none, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        var left = surprises
+        // More of them than any simulation has steps is as good as always.
+        var left = Surprises(
+            kills: max(0, min(surprises.kills, 1 << 40)), powerLosses: max(0, min(surprises.powerLosses, 1 << 40)))
         left.kills += network.faults.drawEnds(.kills)
         left.powerLosses += network.faults.drawEnds(.powerLoss)
         while true {
             let process = SimulatedProcess(program, on: self, scheduler, network)
             log.add(process, "starts")
-            let count = max(0, left.kills) + max(0, left.powerLosses)
+            let count = left.kills + left.powerLosses
             let losesPower = count > 0 && random.index(below: count) >= left.kills
             let ending: Ending<Value> = await withUnsafeContinuation { continuation in
                 let run = Run(process) { continuation.resume(returning: .surprised) }
@@ -98,7 +100,9 @@ public final class Computer: Sendable {
                         let result: Result<Value, any Error>
                         do { result = .success(try await body()) } catch { result = .failure(error) }
                         // What a process returns that is being killed nobody learns.
-                        if !process.isDying, run.claimEnd() { continuation.resume(returning: .returned(result)) }
+                        guard !process.isDying, run.claimEnd() else { return }
+                        process.cancelSurprise()
+                        continuation.resume(returning: .returned(result))
                     }
                 }
                 guard count > 0 else { return }
@@ -127,9 +131,10 @@ public final class Computer: Sendable {
     /// Changes the bytes of one page of a file, as a disk does that wears out.
     ///
     /// - Parameter file: One in the computer's ``home``.
-    /// - Returns: The offsets of the bytes; `nil` where the file is empty or not there.
+    /// - Returns: The offsets of the bytes; `nil` where the file is empty, not there, or not in the computer's ``home``.
     @discardableResult
     public func damage(_ file: URL) -> Range<Int64>? {
+        guard file.standardizedFileURL.path.hasPrefix(root.standardizedFileURL.path + "/") else { return nil }
         let range = disk.damage(file.path)
         if let range { log.add(name, "the disk changes the bytes \(range) of \(file.lastPathComponent)") }
         return range

@@ -10,13 +10,19 @@ import PurlIO
 ///
 /// Used on the thread of its simulation alone.
 final class Disk: @unchecked Sendable {
+    /// What was in a file that has lost its name, and when it was written.
+    private struct Content {
+        let bytes: [UInt8]
+        let modified: FileStatus.Time
+    }
+
     private enum Change {
         /// So many bytes of a page were written; before there were these, or fewer where the file ended.
         case bytes(RegularFile, UInt64, page: Int64, offset: Int64, count: Int, before: [UInt8])
         case length(RegularFile, UInt64, before: Int64)
         case created(String)
-        case moved(String, to: String, replaced: [UInt8]?)
-        case removed(String, content: [UInt8])
+        case moved(String, to: String, replaced: Content?)
+        case removed(String, content: Content)
 
         /// The folder whose synchronisation makes a change of names last.
         var folder: String? {
@@ -107,9 +113,11 @@ final class Disk: @unchecked Sendable {
         return { self.changes.append(.removed(path, content: content)) }
     }
 
-    private func content(of path: String) -> [UInt8]? {
-        guard case .regular(let status) = FileEntry(atPath: path) else { return nil }
-        return (try? RegularFile(path, .reading)).flatMap { try? $0.read(Int(status.length), at: 0) }
+    private func content(of path: String) -> Content? {
+        guard case .regular(let status) = FileEntry(atPath: path),
+            let bytes = try? RegularFile(path, .reading).read(Int(status.length), at: 0)
+        else { return nil }
+        return Content(bytes: bytes, modified: status.modified)
     }
 
     /// A process writes to a file. Returns another one that has done so and has it open still: it would have to be locked.
@@ -155,13 +163,15 @@ final class Disk: @unchecked Sendable {
                     // Where the file was shorter it may stay longer without its new bytes.
                     let zeros = [UInt8](repeating: 0, count: count - before.count)
                     let rest = max(0, min(((try? file.size()) ?? 0) - offset, Int64(count)))
-                    _ = (before + zeros).prefix(Int(rest)).withUnsafeBytes { try? file.write($0, at: offset) }
+                    Self.keepingTime(of: file) {
+                        _ = (before + zeros).prefix(Int(rest)).withUnsafeBytes { try? file.write($0, at: offset) }
+                    }
                 }
             case .length(let file, let number, let before):
                 if lastingLengths.contains(number) || random.oneIn(2) {
                     lastingLengths.insert(number)
                 } else {
-                    _ = try? file.truncate(to: before)
+                    Self.keepingTime(of: file) { _ = try? file.truncate(to: before) }
                 }
             case .created, .moved, .removed:
                 if lostNames.remove(index) != nil { undoName(change) }
@@ -203,9 +213,17 @@ final class Disk: @unchecked Sendable {
             return nil
         }
         let mask = UInt8(1 + random.index(below: 255))
-        guard (try? bytes.map({ $0 ^ mask }).withUnsafeBytes { try file.write($0, at: range.lowerBound) }) != nil
-        else { return nil }
-        return range
+        let hasChanged = Self.keepingTime(of: file) {
+            (try? bytes.map({ $0 ^ mask }).withUnsafeBytes { try file.write($0, at: range.lowerBound) }) != nil
+        }
+        return hasChanged ? range : nil
+    }
+
+    /// Does something to a file that no program does, and that has no time for it: the real machine's would be another year's.
+    private static func keepingTime<Result>(of file: RegularFile, _ body: () -> Result) -> Result {
+        let time = try? file.status().modified
+        defer { if let time { try? file.setModificationTime(time) } }
+        return body()
     }
 
     private func undoName(_ change: Change) {
@@ -220,8 +238,9 @@ final class Disk: @unchecked Sendable {
         }
     }
 
-    private func restore(_ path: String, _ content: [UInt8]) {
+    private func restore(_ path: String, _ content: Content) {
         guard let file = try? RegularFile(path, .existingOrNew) else { return }
-        _ = content.withUnsafeBytes { try? file.write($0, at: 0) }
+        _ = content.bytes.withUnsafeBytes { try? file.write($0, at: 0) }
+        try? file.setModificationTime(content.modified)
     }
 }

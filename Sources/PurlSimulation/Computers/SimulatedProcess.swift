@@ -85,6 +85,7 @@ final class SimulatedProcess: @unchecked Sendable {
     /// The write that is running is the change at which the process ends.
     private var isTearing = false
     private(set) var isAlive = true
+    private var tracesOfEnded: [TransferTrace] = []
     /// The moment of its end has come within a job, which runs out without any effect on disk and network.
     private(set) var isDying = false
     /// Whether the moment of its surprise has come.
@@ -138,8 +139,10 @@ final class SimulatedProcess: @unchecked Sendable {
         }
     }
 
-    /// Nothing of the process runs any more; what has not run is dropped, and what it had in memory.
+    /// Nothing of the process runs any more; what has not run is dropped, and what it had in memory, but for the traces.
     func stop() {
+        guard isAlive else { return }
+        tracesOfEnded = ProcessTraces.all
         isAlive = false
         nextDeadline = nil
         surprise = nil
@@ -160,6 +163,11 @@ final class SimulatedProcess: @unchecked Sendable {
     ///   - end: Ends it.
     func surprise(at moment: Moment, strikes: @escaping () -> Bool, _ end: @escaping () -> Void) {
         surprise = Surprise(moment: moment, strikes: strikes, end: end)
+    }
+
+    /// The process ends by itself: nothing takes it by surprise any more.
+    func cancelSurprise() {
+        surprise = nil
     }
 
     /// Whether the process may run a job, which counts.
@@ -372,6 +380,9 @@ final class SimulatedProcess: @unchecked Sendable {
 
     // MARK: What it has done
 
+    /// The traces of its sessions, oldest first.
+    var traces: [TransferTrace] { isAlive ? scheduler.within(self) { ProcessTraces.all } : tracesOfEnded }
+
     /// Watches what its sessions do.
     private func beginWatching() {
         ProcessTraces.watch { [weak self] trace, task, sight in
@@ -434,7 +445,7 @@ final class SimulatedProcess: @unchecked Sendable {
 
     /// What the process waits for, in words: its unfinished tasks and open connections.
     var waiting: [String] {
-        let tasks = ProcessTraces.all.flatMap { trace -> [String] in
+        let tasks = (isAlive ? traces : []).flatMap { trace -> [String] in
             let events = trace.events
             let over = Set(events.filter { if case .completed = $0.kind { true } else { false } }.map(\.task))
             let made = events.filter { if case .made = $0.kind { !over.contains($0.task) } else { false } }
@@ -460,7 +471,13 @@ final class SimulatedCalls: SimulatedCallQueue, @unchecked Sendable {
     }
 
     func add(_ call: @escaping @Sendable () -> Void) {
-        guard process.isAlive else { return }
+        guard process.isAlive else {
+            // What it has left may still call it while it is released.
+            if let user = Scheduler.ofThread, let caller = user.current, caller !== process, caller.isAlive {
+                user.refuse("a session is used that was made by a program that has ended, or in another simulation")
+            }
+            return
+        }
         guard Scheduler.ofThread === scheduler else {
             return scheduler.refuseFromOutside("a session was used on a thread that is not the simulation's")
         }

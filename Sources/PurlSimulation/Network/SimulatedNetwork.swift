@@ -136,7 +136,10 @@ final class SimulatedNetwork: @unchecked Sendable {
             return attempt
         }
         let link = link(from: process.computer, to: server)
-        if faults.strikes(.restarts, process, "\(server.host) is restarted") { server.restart(for: faults.drawStall()) }
+        // One that the program has stopped stays so.
+        if !server.isStopped, faults.strikes(.restarts, process, "\(server.host) is restarted") {
+            server.restart(for: faults.drawStall())
+        }
         if faults.strikes(.partitions, process, "\(server.host) cannot be reached") {
             link.cut(until: scheduler.time + faults.drawStall())
         }
@@ -145,6 +148,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         let local = SocketAddress(literal: process.computer.address, port: lastPort)
         scheduler.schedule(after: line.latency + delay, for: server.process) { [self] in
             guard server.listens else {
+                if server.isStopped { faults.takeBlame() }
                 scheduler.schedule(after: line.latency, for: process) { [weak self] in
                     self?.refuse(attempt, of: process, address)
                 }
@@ -180,9 +184,10 @@ final class SimulatedNetwork: @unchecked Sendable {
 
     /// What all connections between a computer and a server share.
     private func link(from computer: Computer, to server: Server) -> Link {
-        let name = "\(computer.name) \(server.host)"
-        if let link = links[name] { return link }
-        let link = Link(conditions.bytesPerSecond)
+        // Computers may have one name, but not one address.
+        let name = "\(computer.address) \(server.host)"
+        let link = links[name] ?? Link(conditions.bytesPerSecond)
+        link.setRate(conditions.bytesPerSecond)
         links[name] = link
         return link
     }

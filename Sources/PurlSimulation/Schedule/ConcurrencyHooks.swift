@@ -65,6 +65,11 @@ enum ConcurrencyHooks {
         }
     }
 
+    /// The simulation to which a task belongs; `nil` for none, and for one that is gone.
+    static func scheduler(of task: UInt64) -> Scheduler? {
+        schedulers.withLock { $0[task]?.scheduler }
+    }
+
     private static func take(_ job: UnownedJob) -> Bool {
         if let scheduler = Scheduler.ofThread {
             scheduler.enqueue(job)
@@ -80,7 +85,7 @@ enum ConcurrencyHooks {
         reference.scheduler?.refuseFromOutside(
             """
             a task was woken by another thread, as by Task.sleep, Task.yield, the main actor or a queue of Dispatch's: \
-            wait by World.sleep, and use nothing that runs on threads
+            wait by World.sleep or World.clock, and use nothing that runs on threads
             """)
         return true
     }

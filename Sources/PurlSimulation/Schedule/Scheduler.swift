@@ -175,14 +175,21 @@ final class Scheduler: @unchecked Sendable {
 
     /// Adds a job of `async` code, which belongs to the process that has made its task.
     func enqueue(_ job: UnownedJob) {
-        if !isOver { add(.task(job, owner(of: job))) }
+        if !isOver, let owner = owner(of: job) { add(.task(job, owner)) }
     }
 
-    private func owner(of job: UnownedJob) -> SimulatedProcess {
+    /// The process that has made a job's task; `nil` for a task of another simulation.
+    private func owner(of job: UnownedJob) -> SimulatedProcess? {
         guard let task = job.taskNumber else { return current }
         let owner: SimulatedProcess
         if let known = owners[task] {
             owner = known
+        } else if let other = ConcurrencyHooks.scheduler(of: task), other !== self {
+            // An actor that both use, such as a global one, has brought it to this thread.
+            let reason = "an actor is used by two simulations that run at the same time"
+            other.refuseFromOutside(reason)
+            fail(.refused(reason))
+            return nil
         } else {
             owner = current
             owners[task] = current
@@ -223,6 +230,21 @@ final class Scheduler: @unchecked Sendable {
     }
 
     // MARK: Processes
+
+    /// The process that calls; `nil` when the simulation is over, and for a call that comes from elsewhere, which fails it.
+    var caller: SimulatedProcess? {
+        guard Scheduler.ofThread === self else {
+            refuseFromOutside("a world was used on a thread that is not its simulation's")
+            return nil
+        }
+        return current
+    }
+
+    /// Has the caller wait on the simulated clock.
+    func sleep(for delay: Duration) async throws {
+        guard let process = caller else { throw CancellationError() }
+        try await process.sleep(for: delay)
+    }
 
     func add(_ process: SimulatedProcess) {
         processes.append(process)
