@@ -128,8 +128,9 @@ final class Faults: @unchecked Sendable {
         return true
     }
 
-    /// The network, a computer or the program itself has had a part in what happens, by something that is no fault.
-    func takeBlame() {
+    /// Something that is no fault, but not the server's either, has had a part in what happens: a network or a server that the
+    /// program has changed.
+    func noteOtherCause() {
         areServersAlone = false
     }
 

@@ -22,8 +22,12 @@ public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
             switch self {
             case .thrown(let error): "the program has thrown \(Self.words(for: error))"
             case .stuck(let waiting):
-                (["the program waits for what never happens; Task.sleep, Task.yield and the main actor are such"]
-                    + waiting.map { "  " + $0 }).joined(separator: "\n")
+                ([
+                    """
+                    the program waits for what never happens; Task.sleep, Task.yield, the main actor and an actor that another \
+                    simulation uses at the same time are such
+                    """
+                ] + waiting.map { "  " + $0 }).joined(separator: "\n")
             case .broken(let rules):
                 (["a rule is broken"] + rules.map { "  " + $0 }).joined(separator: "\n")
             case .refused(let reason): "this cannot be simulated: \(reason)"

@@ -47,7 +47,7 @@ public final class World: Sendable {
         get { connections.conditions }
         set {
             connections.conditions = newValue
-            faults.takeBlame()
+            faults.noteOtherCause()
         }
     }
 

@@ -3,6 +3,7 @@ import Purl
 import PurlDownloads
 import PurlSimulation
 import PurlTesting
+import Synchronization
 import Testing
 
 /// Each kind of bad luck by itself: it happens, and a program that tries again succeeds.
@@ -122,6 +123,35 @@ import Testing
                 Issue.record(error)
             }
         }
+    }
+
+    /// As a global actor is.
+    private actor Journal {
+        private(set) var count = 0
+
+        func add() {
+            for _ in 0..<20_000 { count &+= 1 }
+        }
+    }
+
+    /// Whether it does any harm is a matter of chance; it is never worse than a failure that names it.
+    @Test func anActorThatSimulationsShareIsNamedWhereTheyFail() {
+        let journal = Journal()
+        let others = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 100) { number in
+            do {
+                try Simulation(Seed(UInt64(number))).run { world in
+                    for _ in 0..<20 {
+                        await journal.add()
+                        try await world.sleep(for: .seconds(1))
+                    }
+                }
+            } catch {
+                let words = (error as? SimulationFailure).map { "\($0.reason)" } ?? "\(error)"
+                if !words.contains("an actor") { others.withLock { $0.append(words) } }
+            }
+        }
+        #expect(others.withLock { $0 } == [])
     }
 
     @Test func credentialsAreNotSentWhereASecureServerRedirectsToAnotherHost() throws {

@@ -20,7 +20,7 @@ import Testing
     private func isClear(_ failure: SimulationFailure) -> Bool {
         switch failure.reason {
         case .refused(let reason): reason.contains("Task.sleep, Task.yield, the main actor or a queue")
-        case .stuck: "\(failure.reason)".contains("Task.sleep, Task.yield and the main actor are such")
+        case .stuck: "\(failure.reason)".contains("Task.sleep, Task.yield, the main actor and")
         case .thrown, .broken, .blocked, .tooLong: false
         }
     }

@@ -148,7 +148,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         let local = SocketAddress(literal: process.computer.address, port: lastPort)
         scheduler.schedule(after: line.latency + delay, for: server.process) { [self] in
             guard server.listens else {
-                if server.isStopped { faults.takeBlame() }
+                if server.isStopped { faults.noteOtherCause() }
                 scheduler.schedule(after: line.latency, for: process) { [weak self] in
                     self?.refuse(attempt, of: process, address)
                 }

@@ -234,7 +234,11 @@ final class Scheduler: @unchecked Sendable {
     /// The process that calls; `nil` when the simulation is over, and for a call that comes from elsewhere, which fails it.
     var caller: SimulatedProcess? {
         guard Scheduler.ofThread === self else {
-            refuseFromOutside("a world was used on a thread that is not its simulation's")
+            refuseFromOutside(
+                """
+                a world was used on a thread that is not its simulation's, such as one to which an actor has brought it that \
+                another simulation uses at the same time
+                """)
             return nil
         }
         return current
