@@ -78,7 +78,9 @@ struct Watch {
         if let place = seen.queued.firstIndex(where: { $0.number == call.number }) {
             // The last calls are one operation, whose metrics come after the file. The delegate does not receive the data and
             // the file of a task that was cancelled when all had been queued.
-            let overtaken = seen.queued[..<place].first {
+            // The result of an `async` method does not wait in the delegate's queue.
+            let earlier = call.method == .continuation ? [] : seen.queued[..<place]
+            let overtaken = earlier.first {
                 switch $0.method {
                 case .didFinishCollecting: false
                 case .didReceiveData: !seen.isCancelled

@@ -350,6 +350,12 @@ import Testing
         #expect(brokenRules(kinds).isEmpty)
     }
 
+    @Test func theResultOfAnAsyncMethodDoesNotWaitForTheDelegate() {
+        let queued = TransferTrace.DelegateCall(number: 1, method: .didReceiveInformationalResponse)
+        #expect(brokenRules([.queued(queued)] + Self.call(2, .continuation)).isEmpty)
+        #expect(!brokenRules([.queued(queued)] + Self.call(2, .completionHandler)).isEmpty)
+    }
+
     @Test func aTaskIsOverWhenItsCallsHaveReturned() {
         let call = TransferTrace.DelegateCall(number: 1, method: .didComplete)
         var watch = Watch()
