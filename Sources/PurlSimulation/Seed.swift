@@ -80,10 +80,9 @@ struct SeededRandom: RandomNumberGenerator {
 
     /// A duration from a range.
     mutating func duration(in range: ClosedRange<Duration>) -> Int64 {
-        // A century is more than any simulation lasts, and its multiples are no overflow.
-        let century: Int64 = 3_155_760_000_000_000_000
-        let low = max(0, min(range.lowerBound.nanoseconds, century))
-        let high = max(0, min(range.upperBound.nanoseconds, century))
+        // What never happens is late enough, and its multiples do not overflow.
+        let low = max(0, min(range.lowerBound.nanoseconds, Scheduler.never))
+        let high = max(0, min(range.upperBound.nanoseconds, Scheduler.never))
         return high > low ? low + Int64(next() % UInt64(high - low + 1)) : low
     }
 }

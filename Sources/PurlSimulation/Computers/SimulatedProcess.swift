@@ -478,13 +478,7 @@ final class SimulatedCalls: SimulatedCallQueue, @unchecked Sendable {
             }
             return
         }
-        guard Scheduler.ofThread === scheduler else {
-            return scheduler.refuseFromOutside(
-                """
-                a session was used on a thread that is not the simulation's, such as one to which an actor has brought it that \
-                another simulation uses at the same time
-                """)
-        }
+        guard Scheduler.ofThread === scheduler else { return scheduler.refuseElsewhere("a session") }
         calls.append(call)
         if calls.count == 1 { scheduler.add(.call(self)) }
     }

@@ -9,12 +9,8 @@ final class Link: @unchecked Sendable {
     /// Until when nothing arrives; the simulation's time in nanoseconds.
     private(set) var cutUntil: Int64 = 0
     private var slowUntil: Int64 = 0
-    private var bytesPerSecond: Int64
+    private var bytesPerSecond: Int64 = 0
     private var busyUntil: [Direction: Int64] = [:]
-
-    init(_ bytesPerSecond: Int64) {
-        self.bytesPerSecond = bytesPerSecond
-    }
 
     /// It is as fast as that from now on, when it is not slow for a while.
     func setRate(_ bytesPerSecond: Int64) {

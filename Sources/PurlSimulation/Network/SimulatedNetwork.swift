@@ -186,7 +186,7 @@ final class SimulatedNetwork: @unchecked Sendable {
     private func link(from computer: Computer, to server: Server) -> Link {
         // Computers may have one name, but not one address.
         let name = "\(computer.address) \(server.host)"
-        let link = links[name] ?? Link(conditions.bytesPerSecond)
+        let link = links[name] ?? Link()
         link.setRate(conditions.bytesPerSecond)
         links[name] = link
         return link

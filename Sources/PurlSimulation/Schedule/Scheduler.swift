@@ -31,7 +31,7 @@ final class Scheduler: @unchecked Sendable {
     }
 
     /// Three years: what is due later, such as a time-out that is set to infinity, never happens.
-    private static let never: Int64 = 100_000_000_000_000_000
+    static let never: Int64 = 100_000_000_000_000_000
     /// What a step takes, in nanoseconds.
     private static let longestStep: UInt64 = 20_000
     /// For how long the world runs on after the program has ended.
@@ -137,6 +137,15 @@ final class Scheduler: @unchecked Sendable {
         refusalFromOutside.withLock { if $0 == nil { $0 = reason } }
     }
 
+    /// Fails the simulation, of which something was used on another thread; from any thread.
+    func refuseElsewhere(_ what: String) {
+        refuseFromOutside(
+            """
+            \(what) was used on a thread that is not its simulation's, such as one to which an actor has brought it that another \
+            simulation uses at the same time
+            """)
+    }
+
     private func step() {
         let choice = order.index(below: ready.count)
         digest = (digest ^ UInt64(choice) ^ UInt64(ready.count) << 16) &* 0x0000_0100_0000_01B3
@@ -188,7 +197,7 @@ final class Scheduler: @unchecked Sendable {
             // An actor that both use, such as a global one, has brought it to this thread.
             let reason = "an actor is used by two simulations that run at the same time"
             other.refuseFromOutside(reason)
-            fail(.refused(reason))
+            refuse(reason)
             return nil
         } else {
             owner = current
@@ -234,11 +243,7 @@ final class Scheduler: @unchecked Sendable {
     /// The process that calls; `nil` when the simulation is over, and for a call that comes from elsewhere, which fails it.
     var caller: SimulatedProcess? {
         guard Scheduler.ofThread === self else {
-            refuseFromOutside(
-                """
-                a world was used on a thread that is not its simulation's, such as one to which an actor has brought it that \
-                another simulation uses at the same time
-                """)
+            refuseElsewhere("a world")
             return nil
         }
         return current
