@@ -73,6 +73,23 @@ struct IdentifierOwnershipTests {
         first.invalidateAndCancel()
     }
 
+    @Test("Tasks that the second session resumes at once report to its delegate, before it is invalid")
+    func secondsTasksAtOnce() async throws {
+        let first = home.makeSession()
+        let second = home.makeSession(witness)
+        let tasks: [URLSessionTask] = [
+            second.downloadTask(with: server.url("/file")), second.dataTask(with: server.url("/file")),
+        ]
+        for task in tasks { task.resume() }
+        await witness.wait { $0.last == .invalid }
+        #expect(witness.events.count == 3)
+        for task in tasks {
+            expectError(task.error, .backgroundSessionInUseByAnotherProcess, about: server.url("/file"))
+        }
+        #expect(second.delegate == nil)
+        first.invalidateAndCancel()
+    }
+
     @Test("The first session's tasks and files are not touched")
     func first() async throws {
         let killed = try await KilledDownload()

@@ -12,8 +12,8 @@ final class RestoredTasks: Sendable {
         var calls: [DelegateQueue.Call] = []
     }
 
-    /// How long calls wait for the program to ask for its tasks first.
-    private static let grace = Duration.milliseconds(250)
+    /// How long the calls of a new session wait for what the program does first: ask for its tasks, or make some.
+    static let grace = Duration.milliseconds(250)
 
     private let state = Mutex(State())
 

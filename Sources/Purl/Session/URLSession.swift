@@ -127,7 +127,12 @@ open class URLSession: NSObject, @unchecked Sendable {
         case .failure(let refusal):
             let failure = TransferFailure.sessionRefused(refusal)
             registry.refuseAll(failure)
-            finishInvalidation(failure.urlError(for: nil))
+            // The delegate is released with its last call: tasks that the program makes at once have theirs before.
+            NetworkActor.post {
+                _ = EventLoop.shared.schedule(after: RestoredTasks.grace) {
+                    self.finishInvalidation(failure.urlError(for: nil))
+                }
+            }
         }
     }
 
