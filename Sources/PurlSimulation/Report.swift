@@ -9,17 +9,17 @@ extension Simulation {
         /// How much simulated time has passed.
         public let duration: Duration
         /// What happened between computers, servers and disks, a line each with its time.
-        public let lines: [String]
+        public var lines: [String] { entries.map(\.line) }
         /// What happened within each process: the traces of its sessions, as text.
-        public let transfers: [String]
+        public var transfers: [String] { recordings.map(\.text) }
         /// The numbers of the faults that have happened.
         public let faults: [Int]
         /// A script with which `purl serve` shows a failure to a real client, and which `PurlTesting` can load: what the server
         /// replied to each request. `nil` where nothing has failed, where the network, a disk or a kill had a part in it,
         /// where programs have asked several servers, and where scripts have no words for a reply.
         public let serverScript: String?
-        /// What happened between computers, servers and disks, for the picture.
         private let entries: [Log.Entry]
+        private let recordings: [SessionRecording]
         /// A number that follows from every choice of the scheduler: simulations with different ones went differently.
         public let digest: UInt64
 
@@ -35,7 +35,7 @@ extension Simulation {
         }
 
         init() {
-            (steps, duration, lines, transfers, faults, digest, entries) = (0, .zero, [], [], [], 0, [])
+            (steps, duration, faults, digest, entries, recordings) = (0, .zero, [], 0, [], [])
             serverScript = nil
         }
 
@@ -45,15 +45,34 @@ extension Simulation {
             let scheduler = world.scheduler
             steps = scheduler.steps
             duration = scheduler.elapsed
-            lines = world.log.lines
             entries = world.log.entries
             faults = world.faults.happened
-            transfers = scheduler.processes.flatMap { process in
-                process.traces.filter { !$0.events.isEmpty }.map {
-                    world.log.withoutPlaces("\(process.name):\n\(TextTrace($0).text)")
-                }
+            recordings = scheduler.processes.flatMap { process in
+                process.traces.compactMap { SessionRecording($0, of: process.name, hiding: world.log.places) }
             }
             self.digest = digest
         }
     }
+}
+
+/// What a session has recorded. It becomes text when somebody reads it: most simulations pass, and nobody does.
+private struct SessionRecording: Sendable, Hashable {
+    private let process: String
+    private let recording: TransferTrace.Recording
+    private let places: HiddenPlaces
+
+    /// `nil` where nothing is recorded.
+    init?(_ trace: TransferTrace, of process: String, hiding places: HiddenPlaces) {
+        recording = trace.recording
+        self.process = process
+        self.places = places
+        if recording.events.isEmpty { return nil }
+    }
+
+    var text: String { places.hidden(in: "\(process):\n\(TextTrace(recording).text)") }
+
+    /// The folders in the recordings of two runs have different names.
+    static func == (left: Self, right: Self) -> Bool { left.text == right.text }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(process) }
 }

@@ -68,8 +68,9 @@ public struct Simulation: Sendable {
     private func runOnce(_ body: @escaping @Sendable (World) async throws -> Void) throws(SimulationFailure) -> Report {
         guard ConcurrencyHooks.areInstalled else {
             throw SimulationFailure(
-                seed: seed, reason: .refused("this runtime of Swift has no hook for a scheduler"), leftOutFaults: [],
-                report: Report())
+                seed: seed,
+                reason: .refused("this runtime of Swift has no hook for a scheduler, or is linked statically"),
+                leftOutFaults: [], report: Report())
         }
         guard Scheduler.ofThread == nil else {
             throw SimulationFailure(
