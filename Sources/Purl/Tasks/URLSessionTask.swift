@@ -160,6 +160,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
                 send { $0?.suspend() }
             case .suspended:
                 values.suspensions += 1
+                // One that ran in an earlier process is suspended for the program, and runs as soon as it may receive calls.
+                keep { $0.isRunning = false }
             case .canceling, .completed:
                 return values.successor
             }
