@@ -25,11 +25,13 @@ final class Log: @unchecked Sendable {
     private let scheduler: Scheduler
     private(set) var entries: [Entry] = []
     /// Computers' folders appear under the computers' names.
-    var places = HiddenPlaces()
+    private(set) var places = HiddenPlaces()
 
     init(_ scheduler: Scheduler) {
         self.scheduler = scheduler
     }
+
+    func hide(_ folder: String, as name: String) { places.add(folder, as: name) }
 
     func add(_ process: SimulatedProcess, _ text: String) {
         add(process.name, text)

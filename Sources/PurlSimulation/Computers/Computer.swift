@@ -54,7 +54,7 @@ public final class Computer: Sendable {
         disk = Disk(SeededRandom(scheduler.seed, stream: 2_000 + UInt64(number)))
         root = FileManager.default.temporaryDirectory
             .appendingPathComponent("purl-simulation-\(UUID().uuidString)", isDirectory: true)
-        log.places.add(root.path, as: "/\(name)")
+        log.hide(root.path, as: "/\(name)")
     }
 
     /// The home folder, a real one that is removed when the simulation ends.
