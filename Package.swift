@@ -63,7 +63,9 @@ let package = Package(
         .testTarget(name: "PurlTraceTests", dependencies: ["PurlTrace", "Purl", "PurlTesting"]),
         .testTarget(
             name: "PurlSimulationTests",
-            dependencies: ["PurlSimulation", "Scenarios", "PurlDownloads", "Purl", "PurlTesting", "PurlIO"]),
+            dependencies: [
+                "PurlSimulation", "Scenarios", "PurlDownloads", "Purl", "PurlTesting", "PurlHTTP", "PurlIO",
+            ]),
         // Programs in simulations, and what has to hold of them: for a test suite, and for a program of Tests/Checks.
         .target(
             name: "Scenarios", dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlHTTP", "PurlTesting"],

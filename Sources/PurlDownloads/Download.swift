@@ -132,7 +132,7 @@ final class Download: Sendable {
     /// Removes the unfinished files after a request to do so. Called by the scheduler when no attempt uses them.
     func deleteIfRequested() {
         guard shared.withLock({ $0.status.takeDeletion() }) else { return }
-        DownloadSink.remove(scheduler.paths, of: url)
+        scheduler.paths.finishDeletion(of: url)
         PartialFileOwners.endDeletion(of: partialPath, by: ObjectIdentifier(self))
     }
 
@@ -391,7 +391,7 @@ final class Download: Sendable {
 
     /// Makes room for another download of the URL: removes the item, then the entry in the list.
     func retire() {
-        itemFile.close()
+        itemFile.close(leaving: status.isDeletionPending ? scheduler.paths.deletion(url) : nil)
         list?.remove(self)
     }
 

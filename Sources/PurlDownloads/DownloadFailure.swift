@@ -50,6 +50,7 @@ struct DownloadFailure: Error {
         !isOfFile(error) && (error as? URLError)?.code != .cancelled
     }
 
+    static let notOfHTTP = DownloadFailure(.unsupportedURL, "Only http and https URLs can be downloaded.")
     static let cancelled = DownloadFailure(.cancelled, "The download was cancelled.")
     static let invalidated = DownloadFailure(.cancelled, "The download's manager was invalidated.")
 

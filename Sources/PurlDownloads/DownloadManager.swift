@@ -38,13 +38,24 @@ public final class DownloadManager: Sendable {
     /// The items on disk whose downloads are not finished, in order. Other files are skipped.
     private static func items(in paths: DownloadPaths) -> [DownloadItem] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: paths.unfinishedDirectory.path)) ?? []
-        let items = names.filter { $0.hasSuffix(".\(DownloadPaths.itemType)") }.sorted().compactMap { name in
-            let place = paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false)
-            return ItemFile.read(place, through: paths.files)
+        func items(_ type: String) -> [DownloadItem] {
+            names.filter { $0.hasSuffix(".\(type)") }.sorted().compactMap { name in
+                let place = paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false)
+                return ItemFile.read(place, through: paths.files)
+            }
         }
-        let unfinished = items.filter { item in
+        for item in items(DownloadPaths.deletionType) {
+            // The process ended before the bytes were deleted. Those of a download that was added once more are not.
+            if paths.files.entry(paths.item(item.url).path) == .missing {
+                paths.finishDeletion(of: item.url)
+            } else {
+                paths.files.remove(paths.deletion(item.url).path)
+            }
+        }
+        let unfinished = items(DownloadPaths.itemType).filter { item in
             guard item.sha256.isEmpty, paths.files.fileSize(paths.finished(item.url)) != nil else { return true }
             // The process ended just after the file had been moved.
+            DownloadSink.remove(paths, of: item.url)
             paths.files.remove(paths.item(item.url).path)
             return false
         }

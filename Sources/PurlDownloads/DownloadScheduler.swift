@@ -31,7 +31,7 @@ actor DownloadScheduler {
     private var lastBackOff = 0
     /// Whether the session may still have tasks, and the identifier of a background session.
     private var isSessionOpen = true
-    /// Callers of ``waitUntilIdle(_:)``, resumed whenever an attempt ends, and when the session does.
+    /// Callers of ``waitUntilIdle(_:)``, resumed whenever a phase has changed, and when the session ends.
     private var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
     init(_ configuration: DownloadConfiguration) {
@@ -65,8 +65,8 @@ actor DownloadScheduler {
         Task { await self.reconcile() }
     }
 
-    /// Returns when there is no attempt for `download`; for `nil`, when there is none at all. After the invalidation there is no
-    /// session then, either.
+    /// Returns when there is no attempt for `download`; for `nil`, when there is none at all, and no download waits for one.
+    /// After the invalidation there is no session then, either.
     func waitUntilIdle(_ download: Download? = nil) async {
         reconcile()
         while isBusy(with: download) {
@@ -76,7 +76,8 @@ actor DownloadScheduler {
 
     private func isBusy(with download: Download?) -> Bool {
         if !validity.isValid, isSessionOpen { return true }
-        return download.map { currentAttempt(of: $0) != nil } ?? !attempts.isEmpty
+        return download.map { currentAttempt(of: $0) != nil }
+            ?? !(attempts.isEmpty && queue.isEmpty && backOffs.isEmpty)
     }
 
     private func sessionEnded() {
@@ -104,6 +105,7 @@ actor DownloadScheduler {
         if !validity.isValid { invalidateDownloads(changed) }
         for download in changed { reconcile(download) }
         fillSlots()
+        resumeWaiters()
     }
 
     /// After the invalidation no download waits any more.
@@ -163,7 +165,6 @@ actor DownloadScheduler {
         }
         reconcile(download)
         reconcile()
-        resumeWaiters()
     }
 
     // MARK: Back-off

@@ -38,8 +38,8 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     private struct State: Sendable {
         var isStopped = false
         var task: URLSessionTask?
-        /// The response, when it is not the resource.
-        var refusal: HTTPURLResponse?
+        /// What is wrong with the response, when it is not the resource.
+        var refusal: DownloadFailure?
         /// The server still has the version that is complete on disk: the transfer was cancelled.
         var isComplete = false
         /// The connections of the present task and those beside it.
@@ -180,7 +180,8 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         guard let response = response as? HTTPURLResponse, [200, 206].contains(response.statusCode) else {
-            state.withLock { $0.refusal = response as? HTTPURLResponse }
+            let refusal = (response as? HTTPURLResponse).map { DownloadFailure(response: $0) } ?? .notOfHTTP
+            state.withLock { $0.refusal = refusal }
             return completionHandler(.cancel)
         }
         let total = dataTask.countOfBytesExpectedToReceive
@@ -232,7 +233,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     private func transferEnded(_ error: (any Error)?) {
         let (refusal, isComplete) = state.withLock { ($0.refusal, $0.isComplete) }
         if isStopped { return end(.over) }
-        if let refusal { return end(DownloadFailure(response: refusal)) }
+        if let refusal { return end(refusal) }
         if let error, !isComplete { return end(.failed(error, nil)) }
         do throws(DownloadFailure) {
             end(try deliver())
@@ -278,6 +279,10 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         DownloadFailure(.cannotOpenFile, "\(partialPath) could not be read.", error)
     }
 
+    private func unwritable(_ error: any Error) -> DownloadFailure {
+        DownloadFailure(.cannotWriteToFile, "\(partialPath) could not be written.", error.asUnderlying)
+    }
+
     /// Compares the digest of the file that has been received, if it is needed, with the expected ones.
     ///
     /// - Parameters:
@@ -319,8 +324,10 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
 
     private func end(_ outcome: Outcome) {
         var outcome = outcome
-        if case .failed(let error as URLError, let response) = outcome {
-            outcome = .failed(error.withoutMark(), response)
+        if case .failed(let error, let response) = outcome {
+            // Of the connections beside the first one a failure of the file comes as it is.
+            let failure = error as? URLError ?? unwritable(error).urlError(for: resource.url)
+            outcome = .failed(failure.withoutMark(), response)
         }
         state.withLock { state in
             state.task = nil

@@ -177,7 +177,7 @@ struct RetryTests {
         let downloader = manager.download(url)
         await fixture.server.waitForRequests(1)
         // Without an attempt the delay has begun.
-        await manager.waitUntilIdle()
+        await downloader.waitUntilIdle()
         #expect(downloader.state.kind == .waiting)
         switch how {
         case "pause":

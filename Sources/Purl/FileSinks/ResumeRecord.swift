@@ -61,6 +61,11 @@ public struct ResumeRecord: Sendable, Equatable, CustomStringConvertible {
         self.init(contentsOf: record, through: files) { _ in file }
     }
 
+    /// Reads the record of a sink, and counts the bytes of the sink's file; `nil` when it is something else.
+    package init?(_ record: Data, of file: URL, through files: any FileLayer) {
+        self.init(record, through: files) { $0.count(inFileAt: file, through: files) }
+    }
+
     private init?(contentsOf record: URL, through files: any FileLayer, file: (ResumeData) -> URL) {
         guard let data = try? RecordFile(url: record, through: files).load() else { return nil }
         self.init(data, through: files) { $0.count(inFileAt: file($0), through: files) }

@@ -26,11 +26,14 @@ struct DownloadPaths: Sendable {
     }
 
     /// The path extensions of the files that are not finished ones.
-    private static let reservedTypes: Set<String> = [partialType, recordType, itemType, copyType, "new"]
+    private static let reservedTypes: Set<String> = [
+        partialType, recordType, itemType, deletionType, copyType, "new",
+    ]
     private static let partialType = "part"
     private static let copyType = "copy"
     private static let recordType = "resume"
     static let itemType = "item"
+    static let deletionType = "deletion"
 
     /// The finished file.
     func finished(_ url: URL) -> URL {
@@ -49,6 +52,9 @@ struct DownloadPaths: Sendable {
     /// The download's entry in the list.
     func item(_ url: URL) -> URL { unfinished(url, Self.itemType) }
 
+    /// The entry of a download that is being deleted, until its bytes are.
+    func deletion(_ url: URL) -> URL { unfinished(url, Self.deletionType) }
+
     private func unfinished(_ url: URL, _ type: String) -> URL {
         unfinishedDirectory.appendingPathComponent("\(Self.fileName(of: url)).\(type)", isDirectory: false)
     }
@@ -60,6 +66,12 @@ struct DownloadPaths: Sendable {
             record.bytesReceived <= size
         else { return nil }
         return record
+    }
+
+    /// Deletes the bytes of a download, and then the mark that says so. Where another process is using them the mark stays, for
+    /// the manager that comes next.
+    func finishDeletion(of url: URL) {
+        if DownloadSink.remove(self, of: url) { files.remove(deletion(url).path) }
     }
 
     /// Creates both folders, accessible to their owner only.

@@ -86,7 +86,9 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
 
     /// Called with the lock held, when the file exists.
     func loadRecord() throws -> Data? {
-        guard let record = ResumeRecord(contentsOf: paths.record(url), of: paths.partial(url), through: paths.files)
+        // One that cannot be read for the moment, for lack of descriptors perhaps, fails the attempt, and the bytes stay.
+        guard let data = try handle.loadRecord(),
+            let record = ResumeRecord(data, of: paths.partial(url), through: paths.files)
         else { return nil }
         if let total = record.totalBytes {
             // One of the two totals is damaged, or the file is longer than the resource: the bytes are not used.
@@ -131,6 +133,9 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     /// server may have another version by now; only that replaces the bytes.
     var hasUnexpectedFile: Bool { isUnexpected.withLock { $0 } }
 
+    /// Whether the partial file's name still is that of the file which the transfer has written.
+    var isInPlace: Bool { handle.isInPlace }
+
     /// Removes the file and its record.
     func discard() throws {
         try file.saveRecord(nil)
@@ -141,17 +146,22 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     func release() { try? handle.close() }
 
     /// Removes the unfinished files of a download, unless another transfer is using them.
-    static func remove(_ paths: DownloadPaths, of url: URL) {
+    ///
+    /// - Returns: False where one is, in another process perhaps, or the file cannot be locked for another reason.
+    @discardableResult
+    static func remove(_ paths: DownloadPaths, of url: URL) -> Bool {
         let (files, location, record) = (paths.files, paths.partial(url).path, paths.record(url).path)
         let sink = file(paths, of: url)
         // Reading the length takes the lock of an existing file.
         guard case .regular = files.entry(location), (try? sink.length) != nil else {
-            if files.entry(location) != .missing { return }
+            guard files.entry(location) == .missing else { return false }
             files.remove(files.successor(of: record))
-            return files.remove(record)
+            files.remove(record)
+            return true
         }
         try? sink.saveRecord(nil)
         files.remove(location)
         try? sink.close()
+        return true
     }
 }

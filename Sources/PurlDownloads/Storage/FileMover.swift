@@ -64,6 +64,10 @@ struct FileMover {
     ///   two mounts of one file system have the same device.
     func move(_ size: Int64, from sink: DownloadSink, via copy: FileCopy?) throws(DownloadFailure) {
         var copy = copy
+        // What has been checked is the open file; what a rename moves is whatever has its name.
+        guard copy != nil || sink.isInPlace else {
+            throw DownloadFailure(.cannotMoveFile, "\(source.path) was replaced while it was written.")
+        }
         do throws(SystemError) {
             if copy == nil {
                 try files.move(source.path, to: destination.path)
@@ -80,7 +84,7 @@ struct FileMover {
             throw failure(error)
         }
         synchronizeName()
-        files.remove(source.path)
+        if sink.isInPlace { files.remove(source.path) }
     }
 
     /// A loss of power no longer takes the name back. Where folders cannot be synchronised the file is complete all the same.

@@ -26,7 +26,8 @@ final class ItemFile: Sendable {
     /// The item in the file at `url`; `nil` when there is none, or it is damaged.
     static func read(_ url: URL, through files: any FileLayer = SystemFiles()) -> DownloadItem? {
         guard let bytes = try? files.readRecord(url.path, upTo: DownloadItem.maximumSize + 1) else { return nil }
-        return DownloadItem(decoding: Data(bytes), fileName: url.lastPathComponent)
+        let name = url.deletingPathExtension().appendingPathExtension(DownloadPaths.itemType).lastPathComponent
+        return DownloadItem(decoding: Data(bytes), fileName: name)
     }
 
     /// Writes an item, unless the file holds it already. After ``close()`` and after the invalidation nothing is written:
@@ -46,10 +47,14 @@ final class ItemFile: Sendable {
     }
 
     /// Removes the file; this object writes no other.
-    func close() {
+    ///
+    /// - Parameter mark: Where the item goes instead, until the download's bytes are deleted: a manager finishes what a process
+    ///   that is killed meanwhile leaves. `nil` if there is nothing to delete.
+    func close(leaving mark: URL?) {
         state.withLock { state in
             guard validity.isValid, case .open = state else { return }
             state = .closed
+            if let mark { try? files.move(url.path, to: mark.path) }
             // Also a damaged one, and what a process was writing when it was killed.
             files.remove(files.successor(of: url.path))
             files.remove(url.path)

@@ -3,7 +3,7 @@ import PurlDownloads
 
 extension DownloadConfiguration {
     /// Two folders in a computer's home.
-    init(in home: URL) {
+    package init(in home: URL) {
         self.init(
             finishedDirectory: home.appendingPathComponent("Films", isDirectory: true),
             unfinishedDirectory: home.appendingPathComponent("Unfinished", isDirectory: true))
