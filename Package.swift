@@ -158,16 +158,15 @@ if let sanitizer = Context.environment["PURL_FUZZ"] {
 }
 
 // For CI warnings stop the build, and the tests count which lines of the library they run. All is compiled once there, and is
-// made for that: the files of a test target are compiled together, which expands each macro once, and without what a debugger
-// reads, which takes longer the more macros there are. A crash in the library still names files and lines.
+// made for that: the files of a test target are compiled together, which expands each macro once.
 if isForCI {
     // Those for which `.ci/coverage` has a floor.
     let counted = ["PurlHTTP", "PurlIO", "PurlConnections", "Purl"]
     for target in package.targets {
         var flags =
             target.type == .test
-            ? ["-gnone", "-whole-module-optimization", "-num-threads", "2", "-no-emit-module-separately-wmo"]
-            : ["-gline-tables-only", "-driver-batch-size-limit", "200"]
+            ? ["-whole-module-optimization", "-num-threads", "2", "-no-emit-module-separately-wmo"]
+            : ["-driver-batch-size-limit", "200"]
         if counted.contains(target.name) { flags += ["-profile-generate", "-profile-coverage-mapping"] }
         target.swiftSettings =
             (target.swiftSettings ?? []) + [
