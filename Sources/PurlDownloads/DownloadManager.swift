@@ -44,6 +44,10 @@ public final class DownloadManager: Sendable {
                 return ItemFile.read(place, through: paths.files)
             }
         }
+        for name in names where DownloadPaths.isUnfinishedItem(name) {
+            // A process was killed while it wrote it. One that is writing it now writes it once more.
+            paths.files.remove(paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false).path)
+        }
         for item in items(DownloadPaths.deletionType) {
             // The process ended before the bytes were deleted. Those of a download that was added once more are not.
             if paths.files.entry(paths.item(item.url).path) == .missing {

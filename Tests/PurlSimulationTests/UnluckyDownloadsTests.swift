@@ -79,7 +79,7 @@ import Testing
                 if manager.finishedFile(for: url) == nil { _ = try await manager.download(url).file() }
                 await manager.waitUntilIdle()
             }
-            #expect(Self.unfinished(home).filter { !$0.hasSuffix(".new") } == [])
+            #expect(Self.unfinished(home) == [])
         }
     }
 

@@ -35,6 +35,11 @@ struct DownloadPaths: Sendable {
     static let itemType = "item"
     static let deletionType = "deletion"
 
+    /// Whether it is the name of an item that has not been renamed yet, which in a folder with other files is a long one.
+    static func isUnfinishedItem(_ name: String) -> Bool {
+        name.hasSuffix(".\(itemType).new") && FileDigest.isHexadecimal(String(name.prefix(64)))
+    }
+
     /// The finished file.
     func finished(_ url: URL) -> URL {
         finishedDirectory.appendingPathComponent(Self.fileName(of: url), isDirectory: false)
