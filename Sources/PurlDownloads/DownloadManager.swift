@@ -35,7 +35,8 @@ public final class DownloadManager: Sendable {
         invalidate()
     }
 
-    /// The items on disk whose downloads are not finished, in order. Other files are skipped.
+    /// The items on disk whose downloads are not finished, in order. What killed processes have left of downloads that are over
+    /// is removed; other files are skipped.
     private static func items(in paths: DownloadPaths) -> [DownloadItem] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: paths.unfinishedDirectory.path)) ?? []
         func items(_ type: String) -> [DownloadItem] {

@@ -55,7 +55,7 @@ extension Simulation {
     }
 }
 
-/// What a session has recorded. It becomes text when somebody reads it: most simulations pass, and nobody does.
+/// What a session has recorded. It becomes text when the report is asked for it: most simulations pass, and their reports are not.
 private struct SessionRecording: Sendable, Hashable {
     private let process: String
     private let recording: TransferTrace.Recording

@@ -30,7 +30,7 @@ final class ItemFile: Sendable {
         return DownloadItem(decoding: Data(bytes), fileName: name)
     }
 
-    /// Writes an item, unless the file holds it already. After ``close()`` and after the invalidation nothing is written:
+    /// Writes an item, unless the file holds it already. After ``close(leaving:)`` and after the invalidation nothing is written:
     /// the file belongs to the next download or manager.
     ///
     /// Failing to write costs the entry in the list after a relaunch, not the download, so it throws nothing.
