@@ -319,13 +319,14 @@ extension RangedFileTests {
         let list = PieceList(pieceLength: mebi, length: nil, digests: digests)
         let file = open(checking: .listed(list))
         let generation = try await divided(file)
-        let results = Results(file)
         var reader = 0
         while let range = file.assign(reader + 1, in: generation) {
             reader += 1
             #expect(try file.place(piece(range), by: reader, in: generation) == .over)
             file.forget(RangedFile.leader, in: generation)
         }
+        // From here on, or else a connection of the loop could be assigned what is dropped.
+        let results = Results(file)
         for await result in results.values {
             guard case .dropped(let bytes, let readers) = result else { continue }
             #expect(bytes == 3 * mebi..<4 * mebi)
