@@ -90,8 +90,11 @@ public struct Simulation: Sendable {
                 }
             }
         }
-        let stillness = Stillness(scheduler, limits.patience)
-        let hasReturned = Simulated.run(on: scheduler, isGivenUp: stillness.isTooLong) {
+        var stillness = Stillness()
+        func isBlocked() -> Bool {
+            stillness.of(scheduler.progress.load(ordering: .relaxed), at: .now) > limits.patience
+        }
+        let hasReturned = Simulated.run(on: scheduler, isGivenUp: isBlocked) {
             let world = World(scheduler, leavingOut: leftOutFaults)
             outcome.begin(world)
             if let start { scheduler.within(world.program) { scheduler.enqueue(start) } }
@@ -202,25 +205,6 @@ private final class Outcome: Sendable {
             state.report = report
             state.world = nil
         }
-    }
-}
-
-/// Finds out, by the real clock, that a simulation makes no step any more. Used by one thread.
-private final class Stillness {
-    private let scheduler: Scheduler
-    private let patience: Duration
-    private var steps = 0
-    private var since = ContinuousClock.now
-
-    init(_ scheduler: Scheduler, _ patience: Duration) {
-        self.scheduler = scheduler
-        self.patience = patience
-    }
-
-    func isTooLong() -> Bool {
-        let current = scheduler.progress.load(ordering: .relaxed)
-        if current != steps { (steps, since) = (current, .now) }
-        return ContinuousClock.now - since > patience
     }
 }
 
