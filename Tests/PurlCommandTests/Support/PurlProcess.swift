@@ -57,17 +57,19 @@ struct PurlProcess {
         (identifier, exit) = Self.waiting(for: child)
     }
 
-    /// The shell changes to the folder and executes the program under the same identifier.
+    /// A shell in the folder, with the variables that `purl` is to have, runs the command.
     private static func words(
         _ command: String, _ arguments: [String], in folder: TemporaryFolder, _ environment: [String: String]
     ) throws -> [String] {
-        let changes =
-            [
-                "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
-                "NO_PROXY",
-            ].flatMap { ["-u", $0] } + environment.map { "\($0)=\($1)" }
-        return ["/bin/sh", "-c", "cd \"$0\" && exec env \"$@\"", folder.url.path] + changes
-            + ["/bin/sh", "-c", command, try executable().path] + arguments
+        let script = """
+            cd "$1" || exit
+            unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY
+            until shift && [ "$1" = -- ]; do export "$1"; done
+            shift
+            \(command)
+            """
+        return ["/bin/sh", "-c", script, try executable().path, folder.url.path]
+            + environment.map { "\($0)=\($1)" } + ["--"] + arguments
     }
 
     private static func waiting(for child: pid_t) -> (pid_t, AsyncStream<Int32>) {
