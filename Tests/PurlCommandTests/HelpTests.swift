@@ -175,8 +175,14 @@ struct HelpTests {
         // A shell on a terminal of its own completes the line as if it had been typed, and keeps the words that it finds.
         let script = """
             cat >setup <<'END'
+            # Without the completions of other commands: to look into a thousand files for them takes half a second.
+            all=($fpath) _compdir=
+            fpath=(${(M)fpath:#*/(Completion|Base)})
+            (($#fpath)) || fpath=($all)
             autoload -U compinit
             compinit -u -D
+            fpath=($all)
+            autoload -Uz -- $^fpath/_*(N:t)
             \(try Self.text("completion", "zsh"))
             compadd() {
                 local -a words
