@@ -1,8 +1,8 @@
 /// For how long a simulation has been at the same step, by the real clock.
 struct Stillness {
-    /// What one question adds at most. They come once a second; where more has passed the whole process stood still, in a
-    /// debugger or after Ctrl-Z, and the program could not go on.
-    static let mostOfAQuestion = Duration.seconds(2)
+    /// What one question adds at most. They come once a second; where more has passed the whole process was stopped, in a
+    /// debugger or by Ctrl-Z, and the program could not continue.
+    private static let mostOfAQuestion = Duration.seconds(2)
 
     private var step = 0
     private var asked: ContinuousClock.Instant

@@ -84,7 +84,7 @@ struct NetworkActorTests {
 
     @Test func assumeIsolatedTrapsOnAnyOtherThread() async {
         await #expect(processExitsWith: .failure) {
-            // Nobody reads where it traps, which takes seconds to find out.
+            // Without a backtrace, which takes seconds to make and which the test does not read.
             for trap in [SIGILL, SIGTRAP] { signal(trap, SIG_DFL) }
             NetworkActor.assumeIsolated {}
         }
