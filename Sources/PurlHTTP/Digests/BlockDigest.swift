@@ -60,3 +60,16 @@ struct BlockDigest<State: BlockDigestState>: Sendable {
         return digest
     }
 }
+
+extension InlineArray where Element == UInt32 {
+    /// Puts the sixteen words of a block first, each of four bytes with the most significant first.
+    @inline(always)
+    mutating func begin(withBigEndianBlockAt start: Int, of bytes: RawSpan) {
+        for index in 0..<8 {
+            // After the swap the first of the two words lies in the upper half.
+            let pair = bytes.word(at: start + 8 * index).byteSwapped
+            self[2 * index] = UInt32(truncatingIfNeeded: pair >> 32)
+            self[2 * index + 1] = UInt32(truncatingIfNeeded: pair)
+        }
+    }
+}

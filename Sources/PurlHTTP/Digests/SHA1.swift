@@ -35,12 +35,7 @@ private struct SHA1State: BlockDigestState {
     /// FIPS 180-4 §6.1.2 for one block.
     private mutating func compress(_ bytes: RawSpan, at start: Int) {
         var words = InlineArray<80, UInt32>(repeating: 0)
-        for index in 0..<8 {
-            // After the swap the first of the two words lies in the upper half.
-            let pair = bytes.word(at: start + 8 * index).byteSwapped
-            words[2 * index] = UInt32(truncatingIfNeeded: pair >> 32)
-            words[2 * index + 1] = UInt32(truncatingIfNeeded: pair)
-        }
+        words.begin(withBigEndianBlockAt: start, of: bytes)
         for index in 16..<80 {
             let sum = words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16]
             words[index] = SHA1State.rotatedLeft(sum, 1)
