@@ -24,7 +24,9 @@ public final class DownloadManager: Sendable {
     /// - Parameter configuration: Where files are kept, how many downloads run at a time, and how requests are made.
     public init(configuration: DownloadConfiguration) {
         scheduler = DownloadScheduler(configuration)
-        for item in Self.items(in: scheduler.paths) {
+        let items = StoredItems(in: scheduler.paths)
+        items.removeFinished()
+        for item in items.unfinished {
             _ = list.downloader(for: item.url, expecting: .unspecified) {
                 Download(item.url, item: item, order: item.order, scheduler: scheduler, list: list)
             }
@@ -33,39 +35,6 @@ public final class DownloadManager: Sendable {
 
     deinit {
         invalidate()
-    }
-
-    /// The items on disk whose downloads are not finished, in order. What killed processes have left of downloads that are over
-    /// is removed; other files are skipped.
-    private static func items(in paths: DownloadPaths) -> [DownloadItem] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: paths.unfinishedDirectory.path)) ?? []
-        func items(_ type: String) -> [DownloadItem] {
-            names.filter { $0.hasSuffix(".\(type)") }.sorted().compactMap { name in
-                let place = paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false)
-                return ItemFile.read(place, through: paths.files)
-            }
-        }
-        for name in names where DownloadPaths.isUnfinishedItem(name) {
-            // A process was killed while it wrote it. One that is writing it now writes it once more.
-            paths.files.remove(paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false).path)
-        }
-        for item in items(DownloadPaths.deletionType) {
-            // The process ended before the bytes were deleted. Those of a download that was added once more are not.
-            if paths.files.entry(paths.item(item.url).path) == .missing {
-                paths.finishDeletion(of: item.url)
-            } else {
-                paths.files.remove(paths.deletion(item.url).path)
-            }
-        }
-        let unfinished = items(DownloadPaths.itemType).filter { item in
-            guard item.sha256.isEmpty, paths.files.fileSize(paths.finished(item.url)) != nil else { return true }
-            // The process ended just after the file had been moved.
-            DownloadSink.remove(paths, of: item.url)
-            paths.files.remove(paths.item(item.url).path)
-            return false
-        }
-        // Equal numbers keep the order of the names, since the sort is stable.
-        return unfinished.sorted { $0.order < $1.order }
     }
 
     /// The unfinished downloads, failed ones included, in the order in which they were added.

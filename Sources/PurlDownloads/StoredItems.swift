@@ -1,0 +1,50 @@
+import Foundation
+
+/// The items in a manager's folder, as earlier processes have left them.
+struct StoredItems {
+    private let paths: DownloadPaths
+    private let names: [String]
+
+    init(in paths: DownloadPaths) {
+        self.paths = paths
+        names = (try? FileManager.default.contentsOfDirectory(atPath: paths.unfinishedDirectory.path)) ?? []
+    }
+
+    /// The downloads that are not finished, in the order in which they were added. Files that are not items are skipped.
+    var unfinished: [DownloadItem] {
+        // Equal numbers keep the order of the names, since the sort is stable.
+        items(ofType: DownloadPaths.itemType).sorted { $0.order < $1.order }
+    }
+
+    /// Removes what killed processes have left of downloads that are over.
+    func removeFinished() {
+        for name in names where DownloadPaths.isUnfinishedItem(name) {
+            // A process was killed while it wrote it. One that is writing it now writes it once more.
+            paths.files.remove(place(of: name).path)
+        }
+        for item in items(ofType: DownloadPaths.deletionType) {
+            // The process ended before the bytes were deleted. Those of a download that was added once more are not.
+            if paths.files.entry(paths.item(item.url).path) == .missing {
+                paths.finishDeletion(of: item.url)
+            } else {
+                paths.files.remove(paths.deletion(item.url).path)
+            }
+        }
+        for item in items(ofType: DownloadPaths.itemType)
+        where item.sha256.isEmpty && paths.files.fileSize(paths.finished(item.url)) != nil {
+            // The process ended just after the file had been moved.
+            DownloadSink.remove(paths, of: item.url)
+            paths.files.remove(paths.item(item.url).path)
+        }
+    }
+
+    private func items(ofType type: String) -> [DownloadItem] {
+        names.filter { $0.hasSuffix(".\(type)") }.sorted().compactMap { name in
+            ItemFile.read(place(of: name), through: paths.files)
+        }
+    }
+
+    private func place(of name: String) -> URL {
+        paths.unfinishedDirectory.appendingPathComponent(name, isDirectory: false)
+    }
+}
