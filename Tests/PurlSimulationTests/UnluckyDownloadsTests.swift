@@ -179,8 +179,13 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(20), [false, true])
-    func aRestoredDownloadThatIsSuspendedStaysSuspended(seed: Seed, inHandler: Bool) throws {
+    /// How a program suspends what the process before has left.
+    enum Suspension: CaseIterable {
+        case inHandler, afterwards, whenResumed
+    }
+
+    @Test(arguments: Seeds.some(20), Suspension.allCases)
+    func aRestoredDownloadThatIsSuspendedStaysSuspended(seed: Seed, suspension: Suspension) throws {
         try Simulation(seed).run { world in
             let server = world.server("mirror.example")
             let url = server.route("/film", Self.reply.throttled(bytesPerSecond: 20_000))
@@ -198,10 +203,20 @@ import Testing
             }
             try await laptop.run("player") {
                 let session = makeSession()
-                if inHandler {
+                switch suspension {
+                case .inHandler:
                     session.getAllTasks { for task in $0 { task.suspend() } }
-                } else {
+                case .afterwards:
                     for task in await session.allTasks { task.suspend() }
+                case .whenResumed:
+                    // It is running, and has only not begun.
+                    session.getAllTasks {
+                        for task in $0 {
+                            #expect(task.state == .running)
+                            task.resume()
+                            task.suspend()
+                        }
+                    }
                 }
                 try await world.sleep(for: .seconds(2))
             }

@@ -12,9 +12,6 @@ final class RestoredTasks: Sendable {
         var calls: [DelegateQueue.Call] = []
     }
 
-    /// How long the calls of a new session wait for what the program does first: ask for its tasks, or make some.
-    static let grace = Duration.milliseconds(250)
-
     private let state = Mutex(State())
 
     /// Makes a task for each one in the store's journal.
@@ -27,11 +24,14 @@ final class RestoredTasks: Sendable {
             }
         }
         if !tasks.isEmpty {
-            NetworkActor.post {
-                _ = EventLoop.shared.schedule(after: Self.grace) { self.deliver(on: session.queue) }
-            }
+            Self.afterGrace { self.deliver(on: session.queue) }
         }
         return tasks
+    }
+
+    /// Runs `body` when the program has had time for what it does first with a new session: ask for its tasks, or make some.
+    static func afterGrace(_ body: @escaping @NetworkActor () -> Void) {
+        NetworkActor.post { _ = EventLoop.shared.schedule(after: .milliseconds(250), body) }
     }
 
     /// Puts the calls about the tasks into the delegate queue, the first time.
@@ -121,7 +121,7 @@ final class RestoredTasks: Sendable {
     /// Makes a task that resumes its transfer, unless the program had suspended it.
     private func restoreRunning(_ journaled: JournaledTask, to session: URLSession) -> URLSessionTask {
         let task = makeTask(journaled, journaled.resume.map { .restored($0) } ?? .request, for: session)
-        if journaled.isRunning { add(task) { task.resume() } }
+        if journaled.isRunning { add(task) { task.beginAgain() } }
         return task
     }
 

@@ -128,11 +128,7 @@ open class URLSession: NSObject, @unchecked Sendable {
             let failure = TransferFailure.sessionRefused(refusal)
             registry.refuseAll(failure)
             // The delegate is released with its last call: tasks that the program makes at once have theirs before.
-            NetworkActor.post {
-                _ = EventLoop.shared.schedule(after: RestoredTasks.grace) {
-                    self.finishInvalidation(failure.urlError(for: nil))
-                }
-            }
+            RestoredTasks.afterGrace { self.finishInvalidation(failure.urlError(for: nil)) }
         }
     }
 

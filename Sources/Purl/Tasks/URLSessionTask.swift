@@ -160,8 +160,6 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
                 send { $0?.suspend() }
             case .suspended:
                 values.suspensions += 1
-                // One that ran in an earlier process is suspended for the program, and runs as soon as it may receive calls.
-                keep { $0.isRunning = false }
             case .canceling, .completed:
                 return values.successor
             }
@@ -423,15 +421,28 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         }
     }
 
-    /// Sets what users read of the task to what an earlier process has left.
+    /// Sets what users read of the task to what an earlier process has left. One that ran is running; see ``beginAgain()``.
     func restore(_ journaled: JournaledTask) {
         values.withLock { values in
+            if journaled.isRunning {
+                values.state = .running
+                values.suspensions = 0
+            }
             values.taskDescription = journaled.taskDescription
             values.priority = journaled.priority
             values.earliestBeginDate = journaled.earliestBeginDate
             values.currentRequest = journaled.resume?.currentRequest.request ?? values.currentRequest
             values.counts.received = journaled.resume?.bytesReceived ?? 0
             values.counts.expectedToReceive = journaled.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
+        }
+    }
+
+    /// Begins the transfer of a task that ran in an earlier process, unless the program has suspended or cancelled it since.
+    func beginAgain() {
+        values.withLock { values in
+            guard values.state == .running else { return }
+            values.trace?.call(.resume)
+            send { $0?.resume() }
         }
     }
 
