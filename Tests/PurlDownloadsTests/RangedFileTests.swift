@@ -26,12 +26,12 @@ final class RangedFileTests {
 
     /// Opens the file as another process would, in this boot of the machine.
     func open(
-        _ boot: String = "a", writingUpTo limit: Int64 = .max, checking: PieceChecking = .found
+        _ boot: String = "a", writingUpTo limit: Int64 = .max, failingRead: Int? = nil,
+        checking: PieceChecking = .found
     ) -> RangedFile {
-        RangedFile(
-            FileHandleSink(
-                fileAt: place, recordAt: nil, completion: .safe, through: TestedFiles(boot: boot, limit: limit)),
-            checking: checking)
+        let files = TestedFiles(boot: boot, limit: limit, failingRead: failingRead)
+        return RangedFile(
+            FileHandleSink(fileAt: place, recordAt: nil, completion: .safe, through: files), checking: checking)
     }
 
     func piece(_ range: Range<Int64>) -> Data { content.bytes(Int(range.lowerBound)..<Int(range.upperBound)) }
@@ -84,6 +84,25 @@ final class RangedFileTests {
         #expect(try copy.length == length)
         #expect(copy.isRanged)
         #expect(copy.presentCount == length + 3500)
+    }
+
+    @Test("A file that cannot be read for the moment keeps its ranges")
+    func unreadable() async throws {
+        let first = open()
+        let generation = try await divided(first)
+        let range = try #require(first.assign(1, in: generation))
+        let part = range.lowerBound..<range.lowerBound + 3000
+        #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
+        let length = try first.length
+        try first.close()
+        // The record, the end of what it counts, the two pages of ranges, and what is behind them.
+        for read in 0..<5 {
+            let file = open(failingRead: read)
+            #expect(throws: (any Error).self, "read \(read)") { try file.length }
+            #expect(try file.length == length, "read \(read)")
+            #expect(file.isRanged && file.presentCount == length + 3000, "read \(read)")
+            try file.close()
+        }
     }
 
     @Test("A kill while the next record is written costs none of the ranges")

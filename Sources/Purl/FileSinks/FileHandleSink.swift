@@ -154,7 +154,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     /// The journal's pages, where several connections have filled the file.
     private func ranges() throws -> [RangeJournal.Page: RangeJournal] {
         guard let data = try loadRecord(), let resume = try? ResumeData(decoding: data) else { return [:] }
-        let pages = RangeJournal.pages(of: resume, length: try length, inBoot: bootIdentifier, read: bytes(in:))
+        let pages = try RangeJournal.pages(of: resume, length: try length, inBoot: bootIdentifier, read: bytes(in:))
         return pages ?? [:]
     }
 

@@ -88,9 +88,10 @@ public struct ResumeRecord: Sendable, Equatable, CustomStringConvertible {
     /// - Parameter file: A file; what a symbolic link leads to does not count.
     package func ranges(inFileAt file: URL) -> [Range<Int64>]? {
         guard let file = try? files.open(file.path, .reading), let length = try? file.size() else { return nil }
-        return RangeJournal(of: resume, length: length, inBoot: files.bootIdentifier) { range in
+        let journal = try? RangeJournal(of: resume, length: length, inBoot: files.bootIdentifier) { range in
             try file.read(range.count, at: range.lowerBound)
-        }?.present
+        }
+        return journal?.present
     }
 
     /// Whether the file begins with the bytes that the record counts, as far as their number and their end can tell.
@@ -115,9 +116,7 @@ extension ResumeData {
         guard let file = try? files.open(url.path, .reading), let length = try? file.size() else { return nil }
         let boot = files.bootIdentifier
         func read(_ range: Range<Int64>) throws -> Data { try file.read(range.count, at: range.lowerBound) }
-        if let journal = RangeJournal(of: self, length: length, inBoot: boot, read: read) {
-            return journal.presentCount
-        }
-        return try? count(ofLength: length, inBoot: boot, read: read)
+        return try? RangeJournal(of: self, length: length, inBoot: boot, read: read)?.presentCount
+            ?? count(ofLength: length, inBoot: boot, read: read)
     }
 }

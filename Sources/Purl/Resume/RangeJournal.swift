@@ -167,8 +167,8 @@ package struct RangeJournal: Sendable, Equatable {
     ///   - read: Returns the file's bytes at some offsets.
     init?(
         of resume: ResumeData, length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
-    ) {
-        guard let pages = Self.pages(of: resume, length: length, inBoot: boot, read: read) else { return nil }
+    ) rethrows {
+        guard let pages = try Self.pages(of: resume, length: length, inBoot: boot, read: read) else { return nil }
         self.init(written: pages[.written], safe: pages[.safe])
     }
 
@@ -190,21 +190,19 @@ package struct RangeJournal: Sendable, Equatable {
     /// follow one another: a process that is killed while it writes the next record leaves the one before.
     static func pages(
         of resume: ResumeData, length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
-    ) -> [Page: RangeJournal]? {
+    ) rethrows -> [Page: RangeJournal]? {
         guard let total = resume.totalBytes, let validator = resume.validator, isLength(length, of: total),
             // Otherwise it is not the file that the record describes.
-            (try? resume.count(ofLength: length, inBoot: boot, read: read)) != nil
+            try resume.count(ofLength: length, inBoot: boot, read: read) != nil
         else { return nil }
         let version = Version(validator: validator)
-        func journal(_ page: Page, boot: Boot?) -> RangeJournal? {
-            let offset = offset(page, behind: total)
-            return (try? read(offset..<offset + Int64(pageLength))).flatMap {
-                RangeJournal(page: [UInt8]($0), total: total, version: version, boot: boot)
-            }
-        }
         var pages: [Page: RangeJournal] = [:]
-        if let boot { pages[.written] = journal(.written, boot: Boot(boot)) }
-        pages[.safe] = journal(.safe, boot: nil)
+        for page in Page.allCases where page == .safe || boot != nil {
+            let offset = offset(page, behind: total)
+            pages[page] = RangeJournal(
+                page: [UInt8](try read(offset..<offset + Int64(pageLength))), total: total, version: version,
+                boot: page == .safe ? nil : Boot(boot))
+        }
         return pages
     }
 
@@ -293,7 +291,7 @@ package struct SinkRecord: Sendable {
     /// The journal of the file; `nil` when it has none.
     package func journal(
         length: Int64, inBoot boot: String?, read: (Range<Int64>) throws -> Data
-    ) -> RangeJournal? {
-        RangeJournal(of: resume, length: length, inBoot: boot, read: read)
+    ) rethrows -> RangeJournal? {
+        try RangeJournal(of: resume, length: length, inBoot: boot, read: read)
     }
 }

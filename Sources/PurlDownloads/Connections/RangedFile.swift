@@ -522,7 +522,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         }
         guard let data = try file.loadRecord(), let record = SinkRecord(data),
             let validator = record.validator,
-            let journal = record.journal(length: length, inBoot: file.bootIdentifier, read: file.bytes(in:)),
+            let journal = try record.journal(length: length, inBoot: file.bootIdentifier, read: file.bytes(in:)),
             journal.present.first?.lowerBound == 0
         else { return }
         let found = try journal.reading(file.bytes(in:))

@@ -4,12 +4,15 @@ import PurlIO
 import Synchronization
 
 /// The system's files, in a boot that a test chooses, on a disk that takes no byte behind a limit, and has no room to reserve
-/// behind another one, and perhaps lets no file become shorter.
+/// behind another one, and perhaps lets no file become shorter, or fails once when it is read.
 struct TestedFiles: FileLayer {
     let boot: String
     var limit = Int64.max
     var room = Int64.max
     var truncates = true
+    /// The read that fails: the first is 0.
+    var failingRead: Int?
+    let reads = Reads()
     let reservations = Reservations()
 
     /// The lengths that files were to have room for.
@@ -19,6 +22,15 @@ struct TestedFiles: FileLayer {
         var lengths: [Int64] { state.withLock { $0 } }
 
         fileprivate func add(_ length: Int64) { state.withLock { $0.append(length) } }
+    }
+
+    final class Reads: Sendable {
+        fileprivate let count = Atomic(0)
+    }
+
+    fileprivate func read() throws(SystemError) {
+        let number = reads.count.wrappingAdd(1, ordering: .relaxed).oldValue
+        if number == failingRead { throw SystemError(code: EIO, operation: "pread") }
     }
 
     var bootIdentifier: String? { boot }
@@ -67,7 +79,8 @@ private final class TestedFile: OpenFile {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
-        try file.read(into: buffer, at: offset)
+        try disk.read()
+        return try file.read(into: buffer, at: offset)
     }
 
     func truncate(to length: Int64) throws(SystemError) {
