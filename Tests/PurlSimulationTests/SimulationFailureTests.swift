@@ -2,6 +2,7 @@ import Foundation
 import Purl
 import PurlSimulation
 import PurlTesting
+import Synchronization
 import Testing
 
 @Suite struct SimulationFailureTests {
@@ -33,6 +34,18 @@ import Testing
         #expect(waiting.contains { $0.hasPrefix("program: task 1 made GET http://mirror.example/deaf waits") })
         #expect(waiting.contains { $0.contains("connection 1 with 10.0.0.1:80: 0 bytes to read") })
         #expect(failure.description.hasPrefix("Seed 5, step"))
+    }
+
+    @Test func whatIsLeftOfAProgramStartsNothingWhenItsSimulationIsOver() async throws {
+        let left = Mutex<(world: World, computer: Computer)?>(nil)
+        try Simulation(1).run { world in
+            let computer = world.computer("laptop")
+            left.withLock { $0 = (world, computer) }
+        }
+        let (world, computer) = try #require(left.withLock { $0 })
+        let url = world.server("mirror.example").route("/page", .text("page"))
+        #expect(url.absoluteString == "http://mirror.example/page")
+        await #expect(throws: CancellationError.self) { try await computer.run("player") {} }
     }
 
     @Test func anErrorOfTheProgramIsTheReason() throws {

@@ -79,9 +79,11 @@ public final class Computer: Sendable {
     ///   - surprises: What takes it by surprise.
     ///   - body: The program.
     /// - Returns: What the program has returned.
+    /// - Throws: What the program has thrown; `CancellationError` when the simulation is over.
     public func run<Value: Sendable>(
         _ program: String, surprises: Surprises = .none, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
+        guard scheduler.caller != nil else { throw CancellationError() }
         // More of them than any simulation has steps is as good as always.
         var left = Surprises(
             kills: max(0, min(surprises.kills, 1 << 40)), powerLosses: max(0, min(surprises.powerLosses, 1 << 40)))

@@ -100,12 +100,22 @@ final class SimulatedProcess: @unchecked Sendable {
         self.computer = computer
         self.scheduler = scheduler
         self.network = network
+        guard Scheduler.ofThread === scheduler else {
+            isAlive = false
+            return
+        }
         scheduler.add(self)
         ownLoop = scheduler.within(self) {
             beginWatching()
             URLSessionConfiguration.defaultTLSProvider = FakeProvider()
             return scheduler.asNetworkThread { EventLoop(poller: NoDescriptors()) }
         }
+    }
+
+    /// The program's name as that of a file, which leads to no other folder.
+    var programName: String {
+        let name = String(program.map { "/\0".contains($0) ? "_" : $0 })
+        return name.hasPrefix(".") ? "_" + name : name
     }
 
     /// `laptop/player`, or the computer's name where it runs one program.

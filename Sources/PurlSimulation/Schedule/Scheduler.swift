@@ -252,7 +252,8 @@ final class Scheduler: @unchecked Sendable {
     /// Has the caller wait on the simulated clock.
     func sleep(for delay: Duration) async throws {
         guard let process = caller else { throw CancellationError() }
-        try await process.sleep(for: delay)
+        // Longer than the simulation may take is too long, however long it is.
+        try await process.sleep(for: min(delay, limits.duration))
     }
 
     func add(_ process: SimulatedProcess) {
@@ -323,7 +324,7 @@ extension Scheduler: SimulatedMachine {
 
     var files: (any FileLayer)? { current.map { SimulatedFiles($0) } }
     var home: String { current.computer.home.path }
-    var programName: String { current.program }
+    var programName: String { current.programName }
 
     func value(for key: ObjectIdentifier, make: () -> any Sendable) -> any Sendable {
         current?.value(for: key, make: make) ?? make()
