@@ -17,6 +17,38 @@ import Testing
         #expect(report.steps < 20)
     }
 
+    @Test(arguments: [1e9, 1e18])
+    func aSleepThatIsLongerThanTheSimulationMayTakeEndsIt(seconds: Double) {
+        let failure = #expect(throws: SimulationFailure.self) {
+            try Simulation(1).run { world in try await world.sleep(for: .seconds(seconds)) }
+        }
+        #expect(failure.map { "\($0.reason)".hasPrefix("the program does not end") } == true)
+    }
+
+    @Test(arguments: Seeds.some(5))
+    func aShorterTimeOutOfARedirectCountsAtOnce(seed: Seed) throws {
+        final class Impatient: NSObject, URLSessionTaskDelegate {
+            func urlSession(
+                _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+                newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+            ) {
+                var request = request
+                request.timeoutInterval = 5
+                completionHandler(request)
+            }
+        }
+        try Simulation(seed).run { world in
+            let server = world.server("mirror.example")
+            server.route("/slow", .generated(size: 1_000).stalled(afterBytes: 10))
+            let url = server.route("/start", .redirect(to: "/slow"))
+            let error = await #expect(throws: URLError.self) {
+                try await URLSession.shared.data(from: url, delegate: Impatient())
+            }
+            #expect(error?.code == .timedOut)
+            #expect(world.elapsed < .seconds(7))
+        }
+    }
+
     @Test func aSleepIsCancelledWithItsTask() throws {
         let report = try Simulation(1).run { world in
             let sleeper = Task { try await world.sleep(for: .seconds(86_400)) }

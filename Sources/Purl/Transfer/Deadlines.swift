@@ -27,7 +27,7 @@ final class Deadlines {
     /// When all of `timeoutIntervalForResource` is used; set once the transfer has begun.
     private var end: MonotonicTime?
     /// Fires at the earliest moment at which a limit can be used up.
-    private var watch: SessionTimer?
+    private var watch: (timer: SessionTimer, due: MonotonicTime)?
     /// Fires when the task's date to begin at may have come.
     private var delay: SessionTimer?
     /// Fires when dialling is tried again, or the next request follows.
@@ -107,7 +107,11 @@ final class Deadlines {
     /// Starts to watch for progress.
     func watchProgress(of request: URLRequest) {
         markProgress()
-        if watch == nil { startWatch(after: Self.duration(progressLimit(of: request))) }
+        let limit = Self.duration(progressLimit(of: request))
+        // One request may have a shorter limit than the one before.
+        if let watch, watch.due <= clock.now + limit { return }
+        watch?.timer.cancel()
+        startWatch(after: limit)
     }
 
     /// Bytes were moved, or something else happened that counts as progress.
@@ -133,9 +137,7 @@ final class Deadlines {
     private func startWatch(after delay: Duration) {
         var delay = delay
         if let end { delay = min(delay, end - clock.now) }
-        watch = clock.schedule(after: delay) { [self] in
-            check()
-        }
+        watch = (clock.schedule(after: delay) { [self] in check() }, clock.now + delay)
     }
 
     private func check() {
@@ -161,7 +163,7 @@ final class Deadlines {
     func stop() {
         stopWaiting()
         stopRedialling()
-        watch?.cancel()
+        watch?.timer.cancel()
         watch = nil
         rateFloor?.stop()
         transfer = nil
