@@ -18,6 +18,46 @@ import Testing
         }
     }
 
+    @Test(arguments: Seeds.some(20))
+    func aCookieThatAProgramSetsOrDeletesIsSoForTheNextOne(seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let laptop = world.computer("laptop")
+            let visitor = try #require(
+                HTTPCookie(properties: [
+                    .name: "visitor", .value: "one", .domain: "mirror.example", .path: "/",
+                    .expires: world.date.addingTimeInterval(3_600),
+                ]))
+            try await laptop.run("player") { HTTPCookieStorage.shared.setCookie(visitor) }
+            let kept = try await laptop.run("player") { HTTPCookieStorage.shared.cookies?.map(\.name) }
+            #expect(kept == ["visitor"])
+            try await laptop.run("player") { HTTPCookieStorage.shared.deleteCookie(visitor) }
+            let left = try await laptop.run("player") { HTTPCookieStorage.shared.cookies?.map(\.name) }
+            #expect(left == [])
+        }
+    }
+
+    @Test(arguments: ["../player", "..", "/etc/player", "a/../../b"])
+    func aProgramsNameLeadsToNoOtherFolder(name: String) throws {
+        try Simulation(1).run { world in
+            let laptop = world.computer("laptop")
+            let home = laptop.home
+            try await laptop.run(name) {
+                let configuration = URLSessionConfiguration.background(withIdentifier: "com.example.player")
+                URLSession(configuration: configuration).invalidateAndCancel()
+                let cookie = try #require(
+                    HTTPCookie(properties: [
+                        .name: "visitor", .value: "one", .domain: "mirror.example", .path: "/",
+                        .expires: Date(timeIntervalSince1970: 4_000_000_000),
+                    ]))
+                HTTPCookieStorage.shared.setCookie(cookie)
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: home.path + "/.local/share")
+            let files = try FileManager.default.subpathsOfDirectory(atPath: home.path)
+            #expect(names.count == 1)
+            #expect(files.contains { $0.hasSuffix("Cookies/cookies.v1") })
+        }
+    }
+
     @Test func programsRunAtTheSameTime() throws {
         try Simulation(2).run { world in
             let url = world.server("mirror.example").route("/page", .text("page"))

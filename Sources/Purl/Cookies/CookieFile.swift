@@ -4,7 +4,7 @@ import Synchronization
 
 /// The file in which a storage keeps its cookies.
 ///
-/// Changes are written on a queue of the file's own; those that arrive while others are being written are written
+/// Changes are written on a queue of the file's own, for which a program's change waits (``flush()``); those that arrive while others are being written are written
 /// together. Every write makes a new file, synchronises it and moves it to the old one's place, so that a crash leaves
 /// one or the other. Several processes may use the file: each reads it again under a lock and adds its own changes.
 ///

@@ -6,7 +6,9 @@ import Synchronization
 /// A store of cookies, with the rules for which requests carry them (RFC 6265bis §5.7, §5.8).
 ///
 /// ``shared`` keeps those with an expiry date in `$XDG_DATA_HOME`, under the program's name, readable by the user
-/// only; the others, and all in a storage that is made with `init()`, live in memory. A domain has 50 cookies at most
+/// only: what the program changes is on disk when its call returns, what servers set soon after
+/// (``URLSession/flush(completionHandler:)`` waits for it). The others, and all in a storage that is made with `init()`, live
+/// in memory. A domain has 50 cookies at most
 /// and a storage 3000; those that have not been used for the longest time make room.
 ///
 /// A name without a dot inside, such as `com`, and an IP address never share a cookie with another host. Where the
@@ -104,17 +106,17 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
     /// satisfy the prefix of its name (`__Secure-`, `__Host-`).
     open func setCookie(_ cookie: HTTPCookie) {
         guard cookieAcceptPolicy != .never else { return }
-        announce(withJar { $0.insert(cookie, set: $1, at: $1) })
+        finishChange(withJar { $0.insert(cookie, set: $1, at: $1) })
     }
 
     /// Removes the cookie with this one's name, domain and path.
     open func deleteCookie(_ cookie: HTTPCookie) {
-        announce(withJar { jar, _ in jar.remove(cookie.key) })
+        finishChange(withJar { jar, _ in jar.remove(cookie.key) })
     }
 
     /// Removes all cookies that have been set after a date.
     open func removeCookies(since date: Date) {
-        announce(withJar { jar, _ in jar.removeAll(since: date) })
+        finishChange(withJar { jar, _ in jar.removeAll(since: date) })
     }
 
     /// The cookies for a request to the URL, in the order in which they are sent: longer paths first, then older
@@ -135,7 +137,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         guard Self.mayAccept(from: url, mainDocumentURL: mainDocumentURL, policy: cookieAcceptPolicy),
             let target = CookieURL(url)
         else { return }
-        announce(admit(cookies, from: target))
+        finishChange(admit(cookies, from: target))
     }
 
     /// Stores those of the cookies that the server of the task's current request may set.
@@ -189,6 +191,12 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
             if !changes.isEmpty { file?.save(changes) }
             return result
         }
+    }
+
+    /// Waits until what the program has changed is on disk, or could not be written, and announces it.
+    private func finishChange(_ hasChanged: Bool) {
+        if hasChanged { file?.flush() }
+        announce(hasChanged)
     }
 
     /// Whether the cookies are in memory: asking for them waits for no file.
