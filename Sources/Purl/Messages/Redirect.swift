@@ -50,6 +50,18 @@ enum Redirect {
         request.removeFields(credentialFields)
     }
 
+    /// A protocol's redirect to another origin, without the credentials that it has copied from the request that it loads:
+    /// these are the program's, or the session's. Its own stay.
+    static func withoutCredentials(_ next: URLRequest, copiedFrom request: URLRequest) -> URLRequest {
+        guard let url = request.url, let target = next.url, !url.isSameOrigin(as: target) else { return next }
+        var kept = next
+        kept.removeFields(
+            credentialFields.filter {
+                next.value(forHTTPHeaderField: $0.text) == request.value(forHTTPHeaderField: $0.text)
+            })
+        return kept
+    }
+
     /// The upload resource that a `Location` names, without credentials: those of the current request count. `nil` for what
     /// could not be loaded, or may not be by a redirect.
     /// A secure server names a secure one, so that the rest is not sent in the open; a plain server a plain one, since there
@@ -77,11 +89,8 @@ enum Redirect {
     /// A fragment is inherited when the location has none (RFC 9110 §10.2.2).
     private static func resolve(_ location: String, against url: URL) -> URL? {
         guard !location.isEmpty, var target = URL(string: location, relativeTo: url)?.absoluteURL else { return nil }
-        if target.fragment == nil, let fragment = url.fragment,
-            var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
-        {
-            parts.fragment = fragment
-            target = parts.url ?? target
+        if target.fragment == nil, let fragment = url.fragment {
+            target = URL(string: "\(target.absoluteString)#\(fragment)") ?? target
         }
         let hasHost = target.host(percentEncoded: false)?.isEmpty == false
         return hasHost || !["http", "https"].contains(target.scheme?.lowercased()) ? target : nil

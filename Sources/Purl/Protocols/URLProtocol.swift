@@ -148,6 +148,9 @@ public protocol URLProtocolClient: NSObjectProtocol, Sendable {
     /// The server wants another request. The task's delegate is asked, and the session loads it, with whatever protocol
     /// wants it; this load is over. If the delegate does not follow, the redirect is the task's response.
     ///
+    /// `Authorization`, `Cookie` and `Proxy-Authorization` that are the same as in the request which the protocol loads stay
+    /// behind when the new request is for another origin.
+    ///
     /// - Parameter protocol: The protocol that loads the request.
     func urlProtocol(_ protocol: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse)
 

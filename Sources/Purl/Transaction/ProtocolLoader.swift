@@ -189,7 +189,8 @@ private final class ProtocolClient: NSObject, URLProtocolClient, Sendable {
     func urlProtocol(_ protocol: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse) {
         end { state in
             guard case .begun = state else { return push(.end) }
-            push(.redirect(redirectResponse, ResponseHead(of: redirectResponse), request))
+            let next = Redirect.withoutCredentials(request, copiedFrom: self.request)
+            push(.redirect(redirectResponse, ResponseHead(of: redirectResponse), next))
             // If it is not followed, the redirect is the result.
             push(.end)
         }

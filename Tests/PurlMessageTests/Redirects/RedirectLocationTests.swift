@@ -53,6 +53,16 @@ struct RedirectLocationTests {
         #expect(server.requests.map(\.target) == ["/start", "/kept", "/own", "/end"])
     }
 
+    @Test("An inherited fragment stays as it is written", arguments: ["a%20b", "%2F", "a%2520b", "%C3%A4", "q?x=1/2"])
+    func encodedFragment(fragment: String) async throws {
+        let server = try LoopbackServer()
+        server.route("/start", .redirect(to: "/middle"))
+        server.route("/middle", .redirect(to: "/end"))
+        server.fallback(.text("end"))
+        let outcome = try await LoadForm.dataDelegate.load(server.url("/start#\(fragment)"))
+        #expect(outcome.response?.url?.absoluteString == server.url("/end").absoluteString + "#\(fragment)")
+    }
+
     @Test("A redirect may lead to another server, host name or address family", arguments: LoadForm.allCases)
     func elsewhere(form: LoadForm) async throws {
         let first = try LoopbackServer()

@@ -9,12 +9,41 @@ import Testing
 struct ProtocolClientTests {
     private let sandbox = Sandbox()
 
-    private static func redirect(_ stub: Stub, to url: URL) {
+    private static func redirect(_ stub: Stub, to url: URL, _ change: (inout URLRequest) -> Void = { _ in }) {
         guard let from = stub.request.url,
             let response = HTTPURLResponse(
                 url: from, statusCode: 302, httpVersion: nil, headerFields: ["Location": url.absoluteString])
         else { return }
-        stub.client?.urlProtocol(stub, wasRedirectedTo: URLRequest(url: url), redirectResponse: response)
+        var request = URLRequest(url: url)
+        change(&request)
+        stub.client?.urlProtocol(stub, wasRedirectedTo: request, redirectResponse: response)
+    }
+
+    @Test("Of its request's credentials a protocol's redirect takes none to another origin, only its own")
+    func credentials() async throws {
+        let server = try LoopbackServer()
+        let end = server.route("/end", .text("end"))
+        let own = try Stub.url("/own") { stub in
+            Self.redirect(stub, to: end) { $0.setValue("Bearer own", forHTTPHeaderField: "Authorization") }
+        }
+        let copying = try Stub.url("/copying") { stub in
+            Self.redirect(stub, to: end) { request in
+                request = stub.request
+                request.url = end
+            }
+        }
+        for start in [own, copying] {
+            var request = URLRequest(url: start)
+            request.setValue("visitor=one", forHTTPHeaderField: "Cookie")
+            request.setValue("kept", forHTTPHeaderField: "X-Other")
+            try await LoadForm.dataAsync.load(request) {
+                $0.stub()
+                $0.httpAdditionalHeaders = ["Authorization": "Bearer session"]
+            }.expectSuccess(Data("end".utf8))
+        }
+        #expect(server.requests.map { $0.fields["Authorization"] } == ["Bearer own", nil])
+        #expect(server.requests.map { $0.fields["Cookie"] } == [nil, nil])
+        #expect(server.requests.map { $0.fields["X-Other"] } == [nil, "kept"])
     }
 
     @Test("The new request of a redirect is loaded by the class that accepts it", arguments: LoadForm.allCases)
