@@ -57,7 +57,8 @@ struct PutTests {
 
     @Test("uploads the file, and prints its progress and the response's body")
     func upload() async throws {
-        let (code, lines) = try await put("-H", "X-Mine: yes")
+        let (code, lines) = try await put(
+            "-H", "X-Mine: yes\r", "-H", "Cookie: a=1", "-H", "cookie: b=2", "-H", "X-Two: 1", "-H", "X-Two: 2")
         #expect(code == 0)
         #expect(lines.first == "film.bin: uploading (6.00 MB)")
         #expect(lines.contains("thanks"))
@@ -68,6 +69,8 @@ struct PutTests {
         #expect(upload.content == Self.content)
         #expect(upload.request.method == "PUT")
         #expect(upload.request.fields["X-Mine"] == "yes")
+        #expect(upload.request.fields["Cookie"] == "a=1; b=2")
+        #expect(upload.request.fields["X-Two"] == "1,2")
         #expect(target.acceptedBytes == Self.content.count)
     }
 
@@ -609,6 +612,7 @@ struct PutTests {
         #expect(options.retries == 3)
         #expect(options.limit?.bytesPerSecond == 1024)
         #expect(options.headers == [HeaderOption(name: "A", value: "b")])
+        #expect(try read("a", "http://h/x", "-H", "A: b\r\n").headers == [HeaderOption(name: "A", value: "b")])
         #expect(!options.resumes)
         #expect(options.verbosity == .verbose)
         #expect(options.proxy == .none)
@@ -623,6 +627,7 @@ struct PutTests {
             ["a", "http://h/", "--retry", "-1"], ["a", "http://h/", "--retry", "1", "--retry", "1"],
             ["a", "http://h/", "--limit-rate", "0"], ["a", "http://h/", "-q", "-v"], ["a", "http://h/", "--proxy", ""],
             ["a", "http://h/", "--proxy", "p", "--no-proxy"], ["a", "http://h/", "-H", "Range: bytes=1-"],
+            ["a", "http://h/", "-H", "A: b\nC: d"],
             ["a", "http://h/", "--sha256"], ["a", "http://h/", "-X"],
         ])
     func wrongArguments(_ words: [String]) {

@@ -22,7 +22,25 @@ struct HeaderOption: Equatable {
         guard !["range", "if-range"].contains(name.lowercased()) else {
             throw BadValue("cannot set “\(name)”: purl does that itself")
         }
-        value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        // What comes from a file may have its line's end.
+        value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !value.contains(where: \.isNewline) else {
+            throw BadValue("needs a header field in one line, and “\(name)” has several")
+        }
+    }
+}
+
+extension URLRequest {
+    /// Adds the fields of `-H`; several of one name become one.
+    mutating func add(_ headers: [HeaderOption]) {
+        for header in headers {
+            // RFC 6265 §4.2.1: a comma does not separate cookies.
+            if header.name.lowercased() == "cookie", let cookies = value(forHTTPHeaderField: header.name) {
+                setValue("\(cookies); \(header.value)", forHTTPHeaderField: header.name)
+            } else {
+                addValue(header.value, forHTTPHeaderField: header.name)
+            }
+        }
     }
 }
 

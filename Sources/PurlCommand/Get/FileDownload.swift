@@ -501,7 +501,7 @@ struct FileDownload: Sendable {
 
     private func plainRequest(_ url: URL) -> URLRequest {
         var urlRequest = URLRequest(url: url)
-        for header in context.options.headers { urlRequest.addValue(header.value, forHTTPHeaderField: header.name) }
+        urlRequest.add(context.options.headers)
         urlRequest.askForDigest(in: context.session)
         return urlRequest
     }

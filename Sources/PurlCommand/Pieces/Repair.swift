@@ -97,7 +97,7 @@ struct Repair: ResumingTransfer {
     mutating func attempt() async -> Report {
         while let pieces = file.damaged.first {
             var request = URLRequest(url: mirrors.current)
-            for header in options.headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+            request.add(options.headers)
             let task = RepairTask(
                 pieces, of: file.expected, to: handle, trace: trace, refusal: options.tls.refusal(of:)
             ) { [display, messages, name] task in

@@ -197,7 +197,7 @@ private struct FileUpload: ResumingTransfer {
     private var request: URLRequest {
         var request = URLRequest(url: options.url)
         request.httpMethod = options.method
-        for header in options.headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+        request.add(options.headers)
         return request
     }
 

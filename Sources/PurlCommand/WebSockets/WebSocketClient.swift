@@ -65,7 +65,7 @@ struct WebSocketClient {
 
     private var request: URLRequest {
         var request = URLRequest(url: options.url)
-        for header in options.headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+        request.add(options.headers)
         if !options.protocols.isEmpty {
             request.setValue(options.protocols.joined(separator: ", "), forHTTPHeaderField: "Sec-WebSocket-Protocol")
         }
