@@ -105,6 +105,15 @@ struct FaultTests {
         #expect(server.requests.map(\.ending) == [.reset])
     }
 
+    @Test("A fault at a place that no body has does not happen", arguments: [1_001, Int.max])
+    func shareBeyondTheEnd(share: Int) async throws {
+        let server = try LoopbackServer()
+        server.route("/", Reply.text("abc").reset(at: .bodyShare(perMille: share)))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        #expect(await client.readResponse().body == Data("abc".utf8))
+    }
+
     @Test("A raw reply can end with a reset")
     func rawReset() async throws {
         let server = try LoopbackServer()

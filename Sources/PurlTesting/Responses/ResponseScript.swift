@@ -84,7 +84,8 @@ struct ResponseScript {
                 case .beforeHead, .statusLine, .field, .midHead, .chunkSize, .trailers: nil
                 case .afterBodyBytes(let count): Int64(max(0, count))
                 case .midBody: length / 2
-                case .bodyShare(let share): Int64((Double(length) * Double(max(0, share)) / 1000).rounded(.down))
+                case .bodyShare(let share):
+                    Int64(exactly: (Double(length) * Double(max(0, share)) / 1000).rounded(.down)) ?? .max
                 case .beforeLastBytes(let count): max(0, length - Int64(max(0, count)))
                 case .chunk: chunking.map { min(Int64($0.size), length) / 2 }
                 }
