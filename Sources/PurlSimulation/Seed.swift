@@ -42,8 +42,19 @@ public enum Seeds {
     ///
     /// - Parameter count: How many seeds there are to be.
     public static func some(_ count: Int) -> [Seed] {
-        some(count, environment: ProcessInfo.processInfo.environment)
+        _ = complaint
+        return some(count, environment: ProcessInfo.processInfo.environment)
     }
+
+    /// Says once that what the environment names is not a number.
+    private static let complaint: Void = {
+        let environment = ProcessInfo.processInfo.environment
+        for name in ["SEED", "SEEDS"] {
+            guard let text = environment[name], UInt64(text) == nil else { continue }
+            let line = "\(name)=\(text) is not a number: tests run with their own seeds.\n"
+            FileHandle.standardError.write(Data(line.utf8))
+        }
+    }()
 
     static func some(_ count: Int, environment: [String: String]) -> [Seed] {
         if let one = environment["SEED"].flatMap({ UInt64($0) }) { return [Seed(one)] }

@@ -81,7 +81,8 @@ public final class World: Sendable {
         makeServer(host, port, isSecure: true)
     }
 
-    private func makeServer(_ host: String, _ port: UInt16, isSecure: Bool) -> Server {
+    private func makeServer(_ name: String, _ port: UInt16, isSecure: Bool) -> Server {
+        let host = hostName(name)
         let process = SimulatedProcess(
             "", on: Computer(host, number: 0, scheduler, connections, log), scheduler, connections)
         // No client reaches one that is started when the simulation is over.
@@ -103,6 +104,17 @@ public final class World: Sendable {
         servers.append(server)
         if let address = connections.address(ofHost: host, port: port) { connections.add(server, at: address) }
         return server
+    }
+
+    /// A host's name as URLs have it, and clients look it up: one with other letters than ASCII's is encoded.
+    private func hostName(_ name: String) -> String {
+        guard let url = URL(string: "http://\(name)/"), url.path == "/", url.user == nil, url.port == nil,
+            url.host()?.isEmpty == false, !name.hasPrefix("[")
+        else {
+            scheduler.refuse("“\(name)” is not the name of a host")
+            return name
+        }
+        return String(url.absoluteString.dropFirst("http://".count).dropLast())
     }
 
     /// A computer in addition to that of the simulation's body.

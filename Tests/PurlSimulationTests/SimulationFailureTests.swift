@@ -48,6 +48,22 @@ import Testing
         await #expect(throws: CancellationError.self) { try await computer.run("player") {} }
     }
 
+    @Test(arguments: ["", "a b", "mirror.example:81", "anna@mirror.example", "mirror.example/film", "a?b", "[::1]"])
+    func whatIsNoHostIsRefused(name: String) throws {
+        let failure = try #require(failure { world in _ = world.server(name) })
+        #expect("\(failure.reason)".contains("“\(name)” is not the name of a host"))
+    }
+
+    @Test(arguments: ["bücher.example", "Mirror.Example", "10.9.8.7", "a_b"])
+    func aServerIsReachedByItsName(name: String) throws {
+        try Simulation(1).run { world in
+            let url = world.server(name).route("/page", .text("page"))
+            #expect(try await URLSession.shared.data(from: url).0 == Data("page".utf8))
+            let written = try #require(URL(string: "http://\(name)/page"))
+            #expect(try await URLSession.shared.data(from: written).0 == Data("page".utf8))
+        }
+    }
+
     @Test func anErrorOfTheProgramIsTheReason() throws {
         let failure = try #require(
             failure { _ in throw URLError(.userAuthenticationRequired) })
