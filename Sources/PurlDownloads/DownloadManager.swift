@@ -24,7 +24,7 @@ public final class DownloadManager: Sendable {
     /// - Parameter configuration: Where files are kept, how many downloads run at a time, and how requests are made.
     public init(configuration: DownloadConfiguration) {
         scheduler = DownloadScheduler(configuration)
-        let items = StoredItems(in: scheduler.paths)
+        var items = StoredItems(in: scheduler.paths)
         items.removeFinished()
         for item in items.unfinished {
             _ = list.downloader(for: item.url, expecting: .unspecified) {

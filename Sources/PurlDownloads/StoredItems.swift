@@ -5,19 +5,18 @@ struct StoredItems {
     private let paths: DownloadPaths
     private let names: [String]
 
+    /// The downloads that have an item, in the order in which they were added. Files that are not items are skipped.
+    private(set) var unfinished: [DownloadItem] = []
+
     init(in paths: DownloadPaths) {
         self.paths = paths
         names = (try? FileManager.default.contentsOfDirectory(atPath: paths.unfinishedDirectory.path)) ?? []
-    }
-
-    /// The downloads that are not finished, in the order in which they were added. Files that are not items are skipped.
-    var unfinished: [DownloadItem] {
         // Equal numbers keep the order of the names, since the sort is stable.
-        items(ofType: DownloadPaths.itemType).sorted { $0.order < $1.order }
+        unfinished = items(ofType: DownloadPaths.itemType).sorted { $0.order < $1.order }
     }
 
-    /// Removes what killed processes have left of downloads that are over.
-    func removeFinished() {
+    /// Removes what killed processes have left of downloads that are over, and these from the unfinished ones.
+    mutating func removeFinished() {
         for name in names where DownloadPaths.isUnfinishedItem(name) {
             // A process was killed while it wrote it. One that is writing it now writes it once more.
             paths.files.remove(place(of: name).path)
@@ -30,11 +29,12 @@ struct StoredItems {
                 paths.files.remove(paths.deletion(item.url).path)
             }
         }
-        for item in items(ofType: DownloadPaths.itemType)
-        where item.sha256.isEmpty && paths.files.fileSize(paths.finished(item.url)) != nil {
+        unfinished.removeAll { [paths] item in
+            guard item.sha256.isEmpty, paths.files.fileSize(paths.finished(item.url)) != nil else { return false }
             // The process ended just after the file had been moved.
             DownloadSink.remove(paths, of: item.url)
             paths.files.remove(paths.item(item.url).path)
+            return true
         }
     }
 
