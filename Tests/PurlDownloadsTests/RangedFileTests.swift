@@ -68,6 +68,20 @@ final class RangedFileTests {
         return try #require(generation.withLock { $0 })
     }
 
+    /// Leaves a divided file with 3000 bytes of another part, closed.
+    ///
+    /// - Returns: How many bytes it has at the beginning.
+    private func closedFile() async throws -> Int64 {
+        let first = open()
+        let generation = try await divided(first)
+        let range = try #require(first.assign(1, in: generation))
+        let part = range.lowerBound..<range.lowerBound + 3000
+        #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
+        let length = try first.length
+        try first.close()
+        return length
+    }
+
     @Test("A killed process loses nothing that it has written")
     func kill() async throws {
         let first = open()
@@ -88,13 +102,7 @@ final class RangedFileTests {
 
     @Test("A file that cannot be read for the moment keeps its ranges")
     func unreadable() async throws {
-        let first = open()
-        let generation = try await divided(first)
-        let range = try #require(first.assign(1, in: generation))
-        let part = range.lowerBound..<range.lowerBound + 3000
-        #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
-        let length = try first.length
-        try first.close()
+        let length = try await closedFile()
         // The record, the end of what it counts, the two pages of ranges, and what is behind them.
         for read in 0..<5 {
             let file = open(failingRead: read)
@@ -107,13 +115,7 @@ final class RangedFileTests {
 
     @Test("A kill while the next record is written costs none of the ranges")
     func killWithinRecord() async throws {
-        let first = open()
-        let generation = try await divided(first)
-        let range = try #require(first.assign(1, in: generation))
-        let part = range.lowerBound..<range.lowerBound + 3000
-        #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
-        let length = try first.length
-        try first.close()
+        let length = try await closedFile()
         // The one before expected the bytes to follow one another.
         let record = place.appendingPathExtension("resume")
         let name = Data("stopped".utf8)
