@@ -109,7 +109,7 @@ final class Deadlines {
         markProgress()
         let limit = Self.duration(progressLimit(of: request))
         // One request may have a shorter limit than the one before.
-        if let watch, watch.due <= clock.now + limit { return }
+        if let watch, watch.due <= lastProgress + limit { return }
         watch?.timer.cancel()
         startWatch(after: limit)
     }
@@ -135,9 +135,10 @@ final class Deadlines {
     }
 
     private func startWatch(after delay: Duration) {
+        let now = clock.now
         var delay = delay
-        if let end { delay = min(delay, end - clock.now) }
-        watch = (clock.schedule(after: delay) { [self] in check() }, clock.now + delay)
+        if let end { delay = min(delay, end - now) }
+        watch = (clock.schedule(after: delay) { [self] in check() }, now + delay)
     }
 
     private func check() {
