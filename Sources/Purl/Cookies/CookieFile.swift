@@ -4,9 +4,9 @@ import Synchronization
 
 /// The file in which a storage keeps its cookies.
 ///
-/// Changes are written on a queue of the file's own, for which a program's change waits (``flush()``); those that arrive while others are being written are written
-/// together. Every write makes a new file, synchronises it and moves it to the old one's place, so that a crash leaves
-/// one or the other. Several processes may use the file: each reads it again under a lock and adds its own changes.
+/// Changes are written on a queue of the file's own, for which a program's change waits (``flush()``); those that arrive
+/// while others are being written are written together. Every write makes a new file, synchronises it and moves it to the
+/// old one's place, so that a crash leaves one or the other. Several processes may use the file: each reads it again under a lock and adds its own changes.
 ///
 /// The file is text: the SHA-256 of all that follows its first line, and JSON. One that does not match its digest is
 /// moved aside before the next write, and counts as empty. Only its owner can read it. Until it is written for the first

@@ -8,8 +8,7 @@ import Synchronization
 /// ``shared`` keeps those with an expiry date in `$XDG_DATA_HOME`, under the program's name, readable by the user
 /// only: what the program changes is on disk when its call returns, what servers set soon after
 /// (``URLSession/flush(completionHandler:)`` waits for it). The others, and all in a storage that is made with `init()`, live
-/// in memory. A domain has 50 cookies at most
-/// and a storage 3000; those that have not been used for the longest time make room.
+/// in memory. A domain has 50 cookies at most and a storage 3000; those that have not been used for the longest time make room.
 ///
 /// A name without a dot inside, such as `com`, and an IP address never share a cookie with another host. Where the
 /// system has the list of public suffixes (`/usr/share/publicsuffix/public_suffix_list.dat`, of the package
