@@ -270,7 +270,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
             throw unreadable(error)
         }
         try mover.move(size, from: sink, via: copy)
-        try? sink.saveRecord(nil)
+        sink.removeRecord()
         try finish(mover.destination, size: size, sha256: sha256)
         return .over
     }

@@ -83,6 +83,34 @@ import Testing
         }
     }
 
+    /// How a download is over.
+    enum Ending: CaseIterable {
+        case finished, deleted
+    }
+
+    @Test(arguments: Seeds.some(60), Ending.allCases)
+    func aDiskThatFailsLeavesNothingOfADownloadThatIsOver(seed: Seed, ending: Ending) throws {
+        try Simulation(seed).run { world in
+            let url = world.server("mirror.example").route("/film", Self.reply.throttled(bytesPerSecond: 20_000))
+            let home = world.computer("laptop").home
+            let manager = DownloadManager(configuration: DownloadConfiguration(in: home))
+            let download = manager.download(url)
+            try await world.sleep(for: .seconds(2))
+            world.chaos = .diskErrors
+            switch ending {
+            case .finished:
+                while download.state.kind != .finished {
+                    download.start()
+                    _ = try? await download.file()
+                }
+            case .deleted:
+                download.cancelAndDelete()
+            }
+            await manager.waitUntilIdle()
+            #expect(Self.unfinished(home) == [])
+        }
+    }
+
     @Test(arguments: Seeds.some(5))
     func aFileThatTakesThePartialFilesNameIsNotTakenForIt(seed: Seed) throws {
         try Simulation(seed).run { world in

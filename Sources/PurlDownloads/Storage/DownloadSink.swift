@@ -142,6 +142,9 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
         paths.files.remove(paths.partial(url).path)
     }
 
+    /// Removes the record of bytes that have been moved away.
+    func removeRecord() { Self.removeRecord(paths, of: url, under: file) }
+
     /// Releases the lock.
     func release() { try? handle.close() }
 
@@ -150,18 +153,28 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     /// - Returns: False where one is, in another process perhaps, or the file cannot be locked for another reason.
     @discardableResult
     static func remove(_ paths: DownloadPaths, of url: URL) -> Bool {
-        let (files, location, record) = (paths.files, paths.partial(url).path, paths.record(url).path)
+        let (files, location) = (paths.files, paths.partial(url).path)
         let sink = file(paths, of: url)
         // Reading the length takes the lock of an existing file.
         guard case .regular = files.entry(location), (try? sink.length) != nil else {
             guard files.entry(location) == .missing else { return false }
-            files.remove(files.successor(of: record))
-            files.remove(record)
+            removeRecord(paths, of: url, under: nil)
             return true
         }
-        try? sink.saveRecord(nil)
+        removeRecord(paths, of: url, under: sink)
         files.remove(location)
         try? sink.close()
         return true
+    }
+
+    /// Removes the record of bytes that are gone or about to be: where the disk fails it may come back after a loss of power,
+    /// but does not stay.
+    ///
+    /// - Parameter sink: Holds the lock of the bytes; `nil` where there are none.
+    private static func removeRecord(_ paths: DownloadPaths, of url: URL, under sink: (any FileSink)?) {
+        try? sink?.saveRecord(nil)
+        let record = paths.record(url).path
+        paths.files.remove(paths.files.successor(of: record))
+        paths.files.remove(record)
     }
 }
