@@ -49,6 +49,28 @@ struct TraceTests {
         #expect("\(event)" == "0.000 ms  task 1  network  a\u{FFFD}[31m\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}b c d é")
     }
 
+    @Test("Tasks of several sessions that share a trace have different numbers")
+    func severalSessions() async throws {
+        let traced = try TracedSession()
+        let url = traced.server.route("/a", .text("one"))
+        _ = await traced.run(URLRequest(url: url))
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.connectionProxyDictionary = [:]
+        configuration.trace = traced.trace
+        let other = URLSession(configuration: configuration)
+        let task = other.dataTask(with: url)
+        // It is this trace already.
+        task.trace = traced.trace
+        #expect(task.taskIdentifier == 1)
+        _ = try await other.data(from: url)
+        let made = traced.trace.events.filter { if case .made = $0.kind { true } else { false } }
+        #expect(made.map(\.task) == [1, 2, 2, 3])
+        traced.trace.removeAll()
+        task.trace = nil
+        task.trace = traced.trace
+        #expect(traced.trace.events.map(\.task) == [1])
+    }
+
     /// Many tasks of which something is left open, and one whose connection is held again and again.
     private static let open: [(String, @Sendable (Int) -> (task: Int, kind: TransferTrace.Kind))] = [
         (

@@ -360,11 +360,12 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     private func record(in trace: TransferTrace?) {
         let taskTrace = trace.map { trace in
-            TaskTrace(trace, task: taskIdentifier, clock: session?.settings.clock ?? .system)
+            TaskTrace(
+                trace, of: taskIdentifier, clock: session?.settings.clock ?? .system, after: self.taskTrace)
         }
         taskTrace?.made(originalRequest)
-        if let limits = session?.settings.limits {
-            trace?.show(.bufferLimit(limits.bufferedBytesPerTask), of: taskIdentifier)
+        if let taskTrace, let limits = session?.settings.limits {
+            trace?.show(.bufferLimit(limits.bufferedBytesPerTask), of: taskTrace.task)
         }
         values.withLock { $0.trace = taskTrace }
     }
@@ -595,8 +596,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     func moveValues(to next: URLSessionTask) {
         let progress = values.withLock { values in
             // Within the lock: a call that finds the successor finds it with these values.
-            let trace = values.trace?.replaced(by: next.taskIdentifier)
-            next.values.withLock { next in
+            next.values.withLock { [identifier = next.taskIdentifier] next in
+                let trace = values.trace?.replaced(by: identifier, after: next.trace)
                 next = values
                 next.trace = trace
             }

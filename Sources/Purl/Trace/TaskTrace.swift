@@ -8,20 +8,30 @@ internal import PurlIO
 /// An object that records holds an optional one: without a trace, recording costs the check for `nil`.
 final class TaskTrace: DialWatcher, Sendable {
     let trace: TransferTrace
+    /// The task's number in the trace.
     let task: Int
     private let clock: SessionClock
 
-    init(_ trace: TransferTrace, task: Int, clock: SessionClock) {
+    /// - Parameters:
+    ///   - identifier: The task's.
+    ///   - earlier: What has recorded the task so far: in the same trace it keeps its number.
+    init(_ trace: TransferTrace, of identifier: Int, clock: SessionClock, after earlier: TaskTrace?) {
         self.trace = trace
-        self.task = task
+        let number = earlier?.trace === trace ? earlier?.task : nil
+        task = number ?? trace.numberTask(identifier)
         self.clock = clock
         trace.use(clock)
     }
 
     /// The trace of the task that takes the task's place.
-    func replaced(by next: Int) -> TaskTrace {
-        if next != task { record(other: .replaced(by: next)) }
-        return TaskTrace(trace, task: next, clock: clock)
+    ///
+    /// - Parameters:
+    ///   - next: Its identifier.
+    ///   - known: What has recorded it so far.
+    func replaced(by next: Int, after known: TaskTrace?) -> TaskTrace {
+        let successor = TaskTrace(trace, of: next, clock: clock, after: known)
+        record(other: .replaced(by: successor.task))
+        return successor
     }
 
     // MARK: Events

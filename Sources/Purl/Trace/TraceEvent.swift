@@ -33,7 +33,8 @@ extension TransferTrace {
         public var nanoseconds: Int64
         /// Where it has happened.
         public var lane: Lane
-        /// The identifier of the task; `nil` for remarks.
+        /// The identifier of the task; `nil` for remarks. Where tasks of several sessions share the trace, one whose identifier
+        /// another task has there has the next number.
         public var task: Int?
         /// The number of the request and its response in this trace, from 1.
         public var exchange: Int?

@@ -173,6 +173,11 @@ public final class TransferTrace: Sendable {
         copy?.use(clock)
     }
 
+    /// The number of a task: its identifier, or the next number where a task of another session has that.
+    func numberTask(_ identifier: Int) -> Int {
+        copy?.numberTask(identifier) ?? state.withLock { $0.numberTask(identifier) }
+    }
+
     /// A number for a delegate call.
     func nextCall() -> Int { copy?.nextCall() ?? calls.wrappingAdd(1, ordering: .relaxed).newValue }
 
@@ -197,6 +202,9 @@ private struct TraceRecorder: Sendable {
     private var entries = EntryList()
     /// The threads that make a call of the delegate.
     private var callingThreads: [UInt] = []
+    /// The numbers of the tasks.
+    private var taskNumbers: Set<Int> = []
+    private var highestTaskNumber = 0
     private var keptBytes = 0
     /// How many bytes the texts of the entries take.
     private var textSize = 0
@@ -213,6 +221,15 @@ private struct TraceRecorder: Sendable {
         keptBytes += granted
         droppedBytes += count - granted
         return granted
+    }
+
+    mutating func numberTask(_ identifier: Int) -> Int {
+        // More tasks than events are not told apart any more.
+        guard taskNumbers.count < options.maximumEvents else { return identifier }
+        let number = taskNumbers.contains(identifier) ? highestTaskNumber + 1 : identifier
+        taskNumbers.insert(number)
+        highestTaskNumber = max(highestTaskNumber, number)
+        return number
     }
 
     mutating func beginCall(_ thread: UInt) {
