@@ -50,6 +50,13 @@ struct WebSocketClientTests {
         let (failed, lines) = try await run(.listening.close(1011, reason: "broken"))
         #expect(failed == 1)
         #expect(lines == ["purl: The server closed the connection with 1011: broken"])
+        // A reason is one line, and does not look like another message.
+        let forged = try await run(.listening.close(3001, reason: "bye\r\npurl: verified"), ["-v"])
+        #expect(
+            forged.lines == [
+                "* open", "* closed with 3001: bye\u{FFFD}\u{FFFD}purl: verified",
+                "purl: The server closed the connection with 3001: bye\u{FFFD}\u{FFFD}purl: verified",
+            ])
         #expect(try await run(.listening.cut()).exitCode == 1)
         server.route("/none", .status(404))
         let refused = try await PurlProcess.run(["ws", "ws://127.0.0.1:\(server.port)/none"], in: folder)

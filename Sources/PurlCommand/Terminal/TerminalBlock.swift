@@ -67,6 +67,11 @@ enum DisplayText {
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
     }
 
+    /// The same in one line: what a server has written must not look like another message.
+    static func line(_ text: String) -> String {
+        printable(text).replacing("\n", with: "\u{FFFD}")
+    }
+
     /// How many columns the text takes.
     static func columns(_ text: String) -> Int {
         text.reduce(0) { $0 + columns($1) }

@@ -126,7 +126,7 @@ struct WebSocketClient {
         case 1000, 1001, 1005, nil: return .success
         case let status?:
             if options.verbosity != .quiet, messages.events == nil {
-                let reason = task.closeReason.map { ": " + String(decoding: $0, as: UTF8.self) } ?? ""
+                let reason = task.closeReason.map { ": " + DisplayText.line(String(decoding: $0, as: UTF8.self)) } ?? ""
                 errors.print("purl: The server closed the connection with \(status)\(reason)")
             }
             return .failure
@@ -206,7 +206,7 @@ final class WebSocketClientDelegate: NSObject, URLSessionWebSocketDelegate, Send
         messages.events?.write(
             CommandEvent(.closed).with { ($0.status, $0.reason) = (task.closeStatus, close.reason) })
         guard isVerbose else { return }
-        console.print("* closed with \(task.closeStatus ?? 0)\(close.reason.map { ": " + $0 } ?? "")")
+        console.print("* closed with \(task.closeStatus ?? 0)\(close.reason.map { ": " + DisplayText.line($0) } ?? "")")
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
