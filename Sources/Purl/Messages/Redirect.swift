@@ -74,8 +74,9 @@ enum Redirect {
         return target.withoutCredentials
     }
 
-    /// The fields that are never sent to another origin.
-    private static let credentialFields: [FieldName] = [.authorization, .cookie, .proxyAuthorization]
+    /// The fields that are never sent to another origin. `Proxy-Authorization` is for the proxy, whatever the origin (RFC 9110
+    /// §11.7.2), and no server receives it.
+    private static let credentialFields: [FieldName] = [.authorization, .cookie]
 
     /// Whether a field of this name is never sent to another origin.
     static func isCredential(_ name: String) -> Bool {

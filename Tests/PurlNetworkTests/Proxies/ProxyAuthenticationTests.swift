@@ -179,6 +179,23 @@ struct ProxyAuthenticationTests {
         #expect(witness.challenges.count == 1)
     }
 
+    @Test(
+        "A program's own Proxy-Authorization is sent to the proxy after a redirect to another server, too",
+        arguments: [true, false])
+    func ownField(isOfSession: Bool) async throws {
+        proxy.route("/file", Proxy.reply(.redirect(to: "http://other.invalid/end")))
+        proxy.route("/end", Proxy.reply(.text("end")))
+        var request = URLRequest(url: url)
+        let fields = ["Proxy-Authorization": ProtectedResource.basic]
+        if !isOfSession { request.allHTTPHeaderFields = fields }
+        let outcome = try await LoadForm.dataAsync.load(request) {
+            if isOfSession { $0.httpAdditionalHeaders = fields }
+            $0.connectionProxyDictionary = Proxy.dictionary(proxy)
+        }
+        outcome.expectSuccess(Data("end".utf8))
+        #expect(seen("Proxy-Authorization") == [ProtectedResource.basic, ProtectedResource.basic])
+    }
+
     @Test("A 407 from a server that is not a proxy is not answered")
     func serverAsProxy() async throws {
         let server = try LoopbackServer()
