@@ -166,14 +166,14 @@ enum CacheFile {
         return Data(rest.sha256.utf8) + [UInt8(ascii: "\n")] + rest
     }
 
-    /// `nil` for a damaged file, and for one with the response to another key.
-    static func decode(_ file: Data, for key: CacheKey) -> CachedURLResponse? {
+    /// A stored response, and the URL of its key; `nil` for a damaged file.
+    static func decode(_ file: Data) -> (url: String, response: CachedURLResponse)? {
         guard let digestEnd = file.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let rest = Data(file[(digestEnd + 1)...])
         guard file[..<digestEnd].elementsEqual(rest.sha256.utf8),
             let lineEnd = rest.firstIndex(of: UInt8(ascii: "\n")),
             let head = try? JSONDecoder().decode(Head.self, from: Data(rest[..<lineEnd])),
-            head.version == Head.version, head.url == key.url, let url = URL(string: head.responseURL),
+            head.version == Head.version, let url = URL(string: head.responseURL),
             let policy = URLCache.StoragePolicy(rawValue: head.policy)
         else { return nil }
         let response: URLResponse
@@ -190,12 +190,15 @@ enum CacheFile {
         } else {
             return nil
         }
-        return CachedURLResponse(
-            response, Data(rest[(lineEnd + 1)...]), head.userInfo.flatMap { CachedURLResponse.userInfo(from: $0) },
-            policy,
-            CacheProvenance(
-                requestFields: fields(head.requestFields), requestTime: head.requestTime,
-                responseTime: head.responseTime))
+        return (
+            head.url,
+            CachedURLResponse(
+                response, Data(rest[(lineEnd + 1)...]),
+                head.userInfo.flatMap { CachedURLResponse.userInfo(from: $0) }, policy,
+                CacheProvenance(
+                    requestFields: fields(head.requestFields), requestTime: head.requestTime,
+                    responseTime: head.responseTime))
+        )
     }
 
     private static func pairs(_ fields: HeaderFields) -> [[String]] {

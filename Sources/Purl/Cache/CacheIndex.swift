@@ -67,7 +67,7 @@ struct CacheIndex: Sendable {
         guard inMemory || file.isWanted else { return }
         entries[slot] = Entry(milliseconds: stored)
         variants[slot.number, default: []].insert(slot.variant)
-        if inMemory { keepInMemory(response, slot, for: key) }
+        if inMemory { keepInMemory(response, slot, to: key.url) }
         if file.isWanted { setFile(file, size: response.cost, slot) }
     }
 
@@ -86,10 +86,12 @@ struct CacheIndex: Sendable {
     }
 
     /// Keeps a response that is on disk in memory, too.
-    mutating func keepInMemory(_ response: CachedURLResponse, _ slot: CacheSlot, for key: CacheKey) {
+    ///
+    /// - Parameter url: That of its key.
+    mutating func keepInMemory(_ response: CachedURLResponse, _ slot: CacheSlot, to url: String) {
         guard let entry = entries[slot], entry.response == nil else { return }
         entries[slot]?.response = response
-        entries[slot]?.url = key.url
+        entries[slot]?.url = url
         memoryUsage += response.cost
         memoryOrder.touch(slot)
     }

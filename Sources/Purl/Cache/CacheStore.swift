@@ -29,6 +29,7 @@ final class CacheStore: Sendable {
         var diskCapacity: Int
         var waiting: Set<CacheSlot> = []
         var isWriteDue = false
+        var removals = CacheRemovals()
         /// The files of an earlier process are in the index.
         var isScanned = false
 
@@ -101,10 +102,13 @@ final class CacheStore: Sendable {
             if slots.isEmpty { return state.isComplete ? .nothing : .onDisk }
             let choice = choice()
             for slot in slots {
-                guard let response = Self.inMemory(slot, state.index, for: key) else { return .onDisk }
-                if choice.accepts(response, for: key) {
+                switch Self.known(slot, state.index, for: key) {
+                case .response(let response):
+                    guard choice.accepts(response, for: key) else { continue }
                     state.index.use(slot)
                     return .response(response)
+                case .another: continue
+                case .nothing: return .onDisk
                 }
             }
             return state.isComplete ? .nothing : .onDisk
@@ -127,19 +131,32 @@ final class CacheStore: Sendable {
         queue.async { then(self.find(key, choice)) }
     }
 
-    private static func inMemory(
-        _ slot: CacheSlot, _ index: CacheIndex, for key: CacheKey
-    ) -> CachedURLResponse? {
-        guard let entry = index[slot] else { return nil }
-        if case .waiting(let response, let itsKey) = entry.file { return itsKey == key ? response : nil }
-        return entry.url == key.url ? entry.response : nil
+    /// What is known of a slot without reading its file.
+    private enum Known {
+        case response(CachedURLResponse)
+        /// It has the response to another key.
+        case another
+        case nothing
+
+        var response: CachedURLResponse? {
+            if case .response(let response) = self { response } else { nil }
+        }
+    }
+
+    private static func known(_ slot: CacheSlot, _ index: CacheIndex, for key: CacheKey) -> Known {
+        guard let entry = index[slot] else { return .nothing }
+        if case .waiting(let response, let itsKey) = entry.file {
+            return itsKey == key ? .response(response) : .another
+        }
+        guard let response = entry.response else { return .nothing }
+        return entry.url == key.url ? .response(response) : .another
     }
 
     private func response(in slot: CacheSlot, for key: CacheKey) -> CachedURLResponse? {
-        let (entry, known) = state.withLock { ($0.index[slot], Self.inMemory(slot, $0.index, for: key)) }
-        guard known == nil, let entry else { return known }
+        let (entry, known) = state.withLock { ($0.index[slot], Self.known(slot, $0.index, for: key)) }
+        guard case .nothing = known, let entry else { return known.response }
         let name = CacheFolder.Name(slot: slot, stored: entry.milliseconds)
-        guard let bytes = folder.read(name), let read = CacheFile.decode(bytes, for: key) else {
+        guard let bytes = folder.read(name), let (url, read) = CacheFile.decode(bytes) else {
             change { state in
                 // Unless it has been replaced meanwhile.
                 if state.index[slot]?.milliseconds == entry.milliseconds { state.index.remove(slot) }
@@ -151,21 +168,35 @@ final class CacheStore: Sendable {
             guard read.cost <= state.memoryCapacity, state.index[slot]?.milliseconds == entry.milliseconds else {
                 return
             }
-            state.index.keepInMemory(read, slot, for: key)
+            state.index.keepInMemory(read, slot, to: url)
         }
-        return read
+        return url == key.url ? read : nil
     }
 
     // MARK: Changes
 
+    /// How many removals there have been: when a request is sent, for ``store(_:_:for:unlessRemovedSince:)``.
+    var removalCount: Int { state.withLock { $0.removals.count } }
+
+    /// Whether responses to a key have been removed since then.
+    func hasRemoved(_ key: CacheKey, since count: Int) -> Bool {
+        state.withLock { $0.removals.contains(key.number, since: count) }
+    }
+
     /// Keeps a response where its policy allows, unless it is too large.
-    func store(_ response: CachedURLResponse, _ provenance: CacheProvenance, for key: CacheKey) {
+    ///
+    /// - Parameter count: Of removals, when its request was sent: what has been removed since does not come back with it.
+    func store(
+        _ response: CachedURLResponse, _ provenance: CacheProvenance, for key: CacheKey,
+        unlessRemovedSince count: Int? = nil
+    ) {
         guard response.storagePolicy != .notAllowed else { return }
         let fields = (response.response as? HTTPURLResponse)?.fields ?? HeaderFields()
         let slot = CacheSlot(key, fields, answering: provenance.requestFields)
         let now = clock()
         let cost = response.cost
         change { state in
+            if let count, state.removals.contains(key.number, since: count) { return }
             guard cost <= Self.limit(state, response.storagePolicy) else { return state.index.remove(slot) }
             let kept = response.provenance == provenance ? response : response.with(provenance)
             let isWritten = response.storagePolicy == .allowed && cost <= state.diskCapacity
@@ -181,16 +212,19 @@ final class CacheStore: Sendable {
     /// Removes all responses to a key.
     func remove(_ key: CacheKey) {
         scan()
+        removeKnown(key)
+    }
+
+    private func removeKnown(_ key: CacheKey) {
         change { state in
+            state.removals.add(key.number)
             for slot in state.index.slots(of: key.number) { state.index.remove(slot) }
         }
     }
 
     /// The same, on the store's queue where files have to be looked for first.
     func removeSoon(_ key: CacheKey) {
-        change { state in
-            for slot in state.index.slots(of: key.number) { state.index.remove(slot) }
-        }
+        removeKnown(key)
         guard !state.withLock({ $0.isComplete }) else { return }
         queue.async { self.remove(key) }
     }
@@ -200,7 +234,7 @@ final class CacheStore: Sendable {
     func removeSoon(_ key: CacheKey, where isOutOfDate: @escaping @Sendable (CachedURLResponse) -> Bool) {
         change { state in
             for slot in state.index.slots(of: key.number) {
-                if let known = Self.inMemory(slot, state.index, for: key), isOutOfDate(known) {
+                if case .response(let known) = Self.known(slot, state.index, for: key), isOutOfDate(known) {
                     state.index.remove(slot)
                 }
             }
@@ -215,25 +249,25 @@ final class CacheStore: Sendable {
             guard let found = response(in: slot, for: key), isOutOfDate(found) else { continue }
             change { state in
                 // Unless it has been replaced meanwhile.
-                if let known = Self.inMemory(slot, state.index, for: key), known !== found { return }
+                if case .response(let known) = Self.known(slot, state.index, for: key), known !== found { return }
                 state.index.remove(slot)
             }
         }
     }
 
     func removeAll() {
-        remove { $0.all }
+        scan()
+        change { state in
+            state.removals.addAll()
+            for slot in state.index.all { state.index.remove(slot) }
+        }
     }
 
     /// Removes the responses that were stored at `date` or later.
     func remove(since date: Date) {
-        remove { $0.slots(since: date) }
-    }
-
-    private func remove(_ choose: (CacheIndex) -> [CacheSlot]) {
         scan()
         change { state in
-            for slot in choose(state.index) { state.index.remove(slot) }
+            for slot in state.index.slots(since: date) { state.index.remove(slot) }
         }
     }
 

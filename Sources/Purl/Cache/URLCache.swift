@@ -204,20 +204,27 @@ open class URLCache: NSObject, @unchecked Sendable {
     }
 
     /// Stores the response to a task. A subclass receives it with the task, so this is called on the delegate queue.
-    func store(_ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey) {
+    ///
+    /// - Parameter count: Of removals, when the request was sent; see ``CacheStore/store(_:_:for:unlessRemovedSince:)``.
+    func store(
+        _ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey, unlessRemovedSince count: Int
+    ) {
         if isSubclass, let dataTask = task as? URLSessionDataTask {
-            storeCachedResponse(response, for: dataTask)
+            if !store.hasRemoved(key, since: count) { storeCachedResponse(response, for: dataTask) }
         } else if let provenance = response.provenance {
-            store.store(response, provenance, for: key)
+            store.store(response, provenance, for: key, unlessRemovedSince: count)
         }
     }
 
     /// Stores the response to a task, from anywhere: a subclass receives it on `queue`.
-    func store(_ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey, on queue: DelegateQueue) {
+    func store(
+        _ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey, unlessRemovedSince count: Int,
+        on queue: DelegateQueue
+    ) {
         if isSubclass, task is URLSessionDataTask {
-            queue.enqueue { self.store(response, of: task, for: key) }
+            queue.enqueue { self.store(response, of: task, for: key, unlessRemovedSince: count) }
         } else {
-            store(response, of: task, for: key)
+            store(response, of: task, for: key, unlessRemovedSince: count)
         }
     }
 

@@ -26,6 +26,8 @@ final class CacheTransaction {
     /// The fields of the request as they were sent, without the conditions.
     private var sentFields: HeaderFields = [:]
     private var requestTime: Int64 = 0
+    /// How many removals from the cache there had been when the request was sent.
+    private var removalCount = 0
     /// The head of a response has arrived.
     private var isAnswered = false
     private var collection: Collection?
@@ -51,8 +53,7 @@ final class CacheTransaction {
 
     /// Adds the conditions to the fields that are about to be sent.
     func send(_ fields: inout HeaderFields) {
-        sentFields = fields
-        requestTime = now
+        markSent(fields)
         for condition in conditions { fields.append(FieldName(condition.name), condition.value) }
     }
 
@@ -110,9 +111,14 @@ final class CacheTransaction {
 
     /// Begins to collect the content of a response that a user's protocol lets be stored.
     func collect(_ response: ReceivedResponse, to request: URLRequest, storing policy: URLCache.StoragePolicy) {
-        sentFields = request.ownFields
-        requestTime = now
+        markSent(request.ownFields)
         collect(response, storing: policy)
+    }
+
+    private func markSent(_ fields: HeaderFields) {
+        sentFields = fields
+        requestTime = now
+        removalCount = cache.store.removalCount
     }
 
     private func collect(_ response: ReceivedResponse, storing policy: URLCache.StoragePolicy) {
@@ -141,14 +147,15 @@ final class CacheTransaction {
         guard let proposed = finish(content: content) else { return }
         calls.trace?.record(.cache(.store))
         guard isFinal, case .delegate = calls.task.consumer else { return store(proposed, calls) }
-        calls.askAboutCaching(proposed) { [cache, key] wanted, dataTask in
-            cache.store(wanted, of: dataTask, for: key)
+        calls.askAboutCaching(proposed) { [cache, key, removalCount] wanted, dataTask in
+            cache.store(wanted, of: dataTask, for: key, unlessRemovedSince: removalCount)
         }
     }
 
     /// Stores a response that the delegate is not asked about.
     func store(_ response: CachedURLResponse, _ calls: DelegateCalls) {
-        cache.store(response, of: calls.task, for: key, on: calls.session.queue)
+        cache.store(
+            response, of: calls.task, for: key, unlessRemovedSince: removalCount, on: calls.session.queue)
     }
 
     /// The response as it may be stored; once.

@@ -312,5 +312,83 @@ struct CacheTransferTests {
         let user = try #require(URL(string: url.absoluteString.replacingOccurrences(of: "//", with: "//me@")))
         _ = try await session.data(from: user)
         #expect(server.requests.count == 2)
+        // Each has its own now.
+        for url in [url, user] { _ = try await session.data(from: url) }
+        #expect(server.requests.count == 2)
+    }
+
+    @Test("A request with a Host of its own is answered with what was stored for that host alone (RFC 9110 §7.1)")
+    func ownHost() async throws {
+        let url = server.route(
+            "/page", .computed { .text($0.fields["Host"] ?? "").field("Cache-Control", "max-age=60") })
+        let session = home.session(cache)
+        for _ in 0..<2 {
+            for host in ["one.example", "two.example", nil] {
+                var request = URLRequest(url: url)
+                request.setValue(host, forHTTPHeaderField: "Host")
+                #expect(try await text(session, request) == host ?? "\(url.host() ?? ""):\(url.port ?? 0)")
+            }
+        }
+        #expect(server.requests.count == 3)
+    }
+
+    @Test(
+        "A change of a resource removes the responses to all users and hosts (RFC 9111 §4.4)", arguments: [true, false])
+    func invalidationForAll(isInMemory: Bool) async throws {
+        let url = server.route("/a", method: "GET", .text("one").field("Cache-Control", "max-age=60"))
+        server.route("/a", method: "POST", .text("changed"))
+        let user = try #require(URL(string: url.absoluteString.replacingOccurrences(of: "//", with: "//me@")))
+        var host = URLRequest(url: url)
+        host.setValue("one.example", forHTTPHeaderField: "Host")
+        let requests = [URLRequest(url: url), URLRequest(url: user), host]
+        for index in requests.indices {
+            let cache = home.cache(memory: isInMemory ? 1 << 20 : 0)
+            cache.removeAllCachedResponses()
+            let session = home.session(cache)
+            for request in requests { _ = try await session.data(for: request) }
+            cache.store.flush()
+            #expect(requests.allSatisfy { cache.cachedResponse(for: $0) != nil })
+            var change = requests[index]
+            change.httpMethod = "POST"
+            #expect(try await text(session, change) == "changed")
+            cache.store.flush()
+            #expect(requests.allSatisfy { cache.cachedResponse(for: $0) == nil })
+        }
+    }
+
+    /// What removes a response.
+    enum Removal: CaseIterable {
+        case change, program
+    }
+
+    @Test(
+        "What is removed while a response is on its way does not come back with it (RFC 9111 §4.4)",
+        arguments: Removal.allCases, [true, false])
+    func removedOnItsWay(removal: Removal, isConfirmation: Bool) async throws {
+        let gate = ServerGate()
+        let old = Reply.text("old").entityTag("\"1\"").field("Cache-Control", "max-age=60")
+        let slow = isConfirmation ? Reply.status(304).entityTag("\"1\"").field("Cache-Control", "max-age=60") : old
+        let url = server.route(
+            "/a", method: "GET",
+            .sequence((isConfirmation ? [old] : []) + [slow.delayed(until: gate), .text("new")]))
+        server.route("/a", method: "POST", .text("changed"))
+        let session = home.session(cache)
+        if isConfirmation {
+            _ = try await session.data(from: url)
+            home.clock.advance(by: 61)
+        }
+        async let received = text(session, URLRequest(url: url))
+        await gate.reached()
+        switch removal {
+        case .change:
+            var change = URLRequest(url: url)
+            change.httpMethod = "POST"
+            _ = try await session.data(for: change)
+        case .program: cache.removeAllCachedResponses()
+        }
+        gate.open()
+        #expect(try await received == "old")
+        #expect(!isStored(url))
+        #expect(try await text(session, URLRequest(url: url)) == "new")
     }
 }

@@ -11,10 +11,11 @@ extension FuzzTarget {
         Files.look(atName: bytes)
         guard let url = URL(string: "http://example.com/a") else { return }
         let key = CacheKey(url)
-        require(CacheFile.decode(Data(bytes), for: key) == nil, "what does not match its digest is nothing")
-        guard let response = CacheFile.decode(Files.digested(bytes), for: key) else { return }
+        require(CacheFile.decode(Data(bytes)) == nil, "what does not match its digest is nothing")
+        guard let (_, response) = CacheFile.decode(Files.digested(bytes)) else { return }
         guard let written = CacheFile.encode(response, for: key) else { fail("what was read can be written") }
-        guard let again = CacheFile.decode(written, for: key) else { fail("what was written can be read") }
+        guard let (itsURL, again) = CacheFile.decode(written) else { fail("what was written can be read") }
+        requireSame(itsURL, key.url, "for the same key")
         requireSame(again.data, response.data, "with the same content")
         requireSame(again.response.url, response.response.url, "and the same URL")
         requireSame(
