@@ -438,7 +438,11 @@ private final class TunnelConnection {
                     Content-Length: 0\r\n\r\n
                     """.utf8))
         }
-        if let refusal { return client.send(Array(refusal.utf8)) }
+        if let refusal {
+            client.send(Array(refusal.utf8))
+            // The proxy ends in the middle of it.
+            return refusal.contains("\r\n\r\n") ? () : client.end()
+        }
         let words = head.split(separator: " ")
         guard words.first == "CONNECT", words.count > 1, let colon = words[1].lastIndex(of: ":"),
             let port = target ?? UInt16(words[1][words[1].index(after: colon)...])

@@ -263,11 +263,20 @@ final class ConnectionAcquisition: ExchangeClient {
 
     func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure) {
         let unanswered = UnansweredRequest(failure, of: source, attempt: attempt, method: outgoing.request.method)
-        guard unanswered?.mayBeSentAgain == true else { return fail(.exchange(failure)) }
+        guard unanswered?.mayBeSentAgain == true else { return tunnelFailed(with: failure) }
         attempt = .repeated
         calls.trace?.record(other: .retry(.idleConnectionClosed))
         phase = .parked
         resume()
+    }
+
+    /// What the proxy has answered, or not, is not the server's: to that nothing has been sent.
+    private func tunnelFailed(with failure: ExchangeFailure) {
+        guard case .proxy(let proxy) = outgoing.route else { return fail(.exchange(failure)) }
+        let refused = ProxyDialFailure(
+            kind: .http, proxy: proxy.endpoint, server: target.origin.endpoint, failure: TunnelFailure.exchange(failure)
+        )
+        noConnection(.connector(ThrownError(refused)))
     }
 
     // A request for a tunnel has no body, and of a response only the head is received here.

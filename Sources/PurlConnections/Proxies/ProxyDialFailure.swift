@@ -21,6 +21,13 @@ package struct ProxyDialFailure: Error, CustomStringConvertible {
     package let server: Endpoint
     package let failure: any ProxyFailure
 
+    package init(kind: Kind, proxy: Endpoint, server: Endpoint, failure: any ProxyFailure) {
+        self.kind = kind
+        self.proxy = proxy
+        self.server = server
+        self.failure = failure
+    }
+
     package var description: String {
         "The \(kind.rawValue) proxy “\(proxy)” made no connection to “\(server)”: \(failure)."
     }

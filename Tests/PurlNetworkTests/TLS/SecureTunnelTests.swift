@@ -117,6 +117,43 @@ struct SecureTunnelTests {
         #expect(outcome.error?.isRefusalOfProxy == true)
     }
 
+    @Test(
+        "What a proxy sends in place of an answer, or nothing, is not taken for the server's",
+        arguments: LoadForm.allCases)
+    func noAnswer(form: LoadForm) async throws {
+        for (answer, sentence) in [
+            ("SSH-2.0-OpenSSH\r\n\r\n", "its answer is not valid HTTP"),
+            ("", "it closed the connection before it had answered"),
+            ("HTTP/1.1 20", "it closed the connection before it had answered"),
+        ] {
+            let stage = try await SecureStage()
+            let proxy = try await TunnelProxy.started(refusal: answer)
+            let url = try url(stage)
+            let outcome = try await form.load(url) {
+                $0.tlsProvider = stage.provider
+                $0.connectionProxyDictionary = Self.dictionary(proxy)
+            }
+            outcome.expectFailure(.cannotConnectToHost, at: url)
+            #expect(outcome.sentence.contains(sentence))
+            #expect(outcome.sentence.contains("127.0.0.1:\(proxy.port)"))
+        }
+    }
+
+    @Test("A stream that the delegate has given is sent after the proxy has asked for credentials, without another one")
+    func streamedUpload() async throws {
+        let stage = try await SecureStage()
+        _ = stage.route("/take", .text("taken"))
+        let proxy = try await TunnelProxy.started(credentials: ProtectedResource.basic, target: stage.port)
+        let content = GeneratedContent(size: 100_000)
+        let witness = Witness(stream: { ScriptedStream(content) })
+        let session = stage.session(witness) { $0.connectionProxyDictionary = Self.dictionaryWithUser(proxy) }
+        let task = session.uploadTask(withStreamedRequest: Upload.request(try url(stage, "/take"))).resumed()
+        await witness.completion()
+        #expect(witness.data(of: task) == Data("taken".utf8))
+        #expect(witness.events.count { $0 == .neededStream } == 1)
+        #expect(stage.server.requests.first?.body == content.data)
+    }
+
     @Test("A handshake that fails behind the tunnel is the task's failure")
     func handshake() async throws {
         let stage = try await SecureStage { $0.handshake = .alert(.noAgreement) }

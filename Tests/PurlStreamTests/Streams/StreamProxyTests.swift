@@ -46,7 +46,7 @@ struct StreamProxyTests {
         let (stage, proxy) = try await stage(
             .stream(.echo, after: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: raw\r\nConnection: upgrade\r\n\r\n"))
         let task = stage.session.streamTask(withHostName: "mail.example", port: 25).resumed()
-        await #expect(errorCode { try await task.write("through") } == .badServerResponse)
+        await #expect(errorCode { try await task.write("through") } == .cannotConnectToHost)
         #expect(proxy.requests.map(\.method) == ["CONNECT"])
     }
 
