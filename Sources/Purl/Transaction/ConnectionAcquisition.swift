@@ -264,7 +264,7 @@ final class ConnectionAcquisition: ExchangeClient {
     func exchange(_ source: any ResponseSource, didFailWith failure: ExchangeFailure) {
         let unanswered = UnansweredRequest(failure, of: source, attempt: attempt, method: outgoing.request.method)
         guard unanswered?.mayBeSentAgain == true else { return tunnelFailed(with: failure) }
-        attempt = .repeated
+        attempt = .repeated(after: failure)
         calls.trace?.record(other: .retry(.idleConnectionClosed))
         phase = .parked
         resume()

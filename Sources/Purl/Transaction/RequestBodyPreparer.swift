@@ -91,6 +91,9 @@ struct RequestBodyPreparer {
         }
     }
 
+    /// The same, or the delegate may give another stream in place of the request's.
+    var mayPrepareAgain: Bool { canPrepareAgain || calls.hasTaskDelegate }
+
     /// RFC 9112 §6.2: the length that the user has set for a stream or a sequence, if it is one. The length of any
     /// other body is measured.
     private var promisedLength: Int64? {

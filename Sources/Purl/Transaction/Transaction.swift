@@ -90,6 +90,7 @@ final class Transaction: ExchangeClient {
             isUpgraded = false
         }
         outgoing = OutgoingRequest(request, of: transfer, history)
+        body = history.readyBody
         self.transfer = transfer
         calls = transfer.calls
         switch transfer.purpose {
@@ -324,6 +325,8 @@ final class Transaction: ExchangeClient {
             body = prepared
             proceed()
         case .failure(let failure):
+            // The program has no other stream: what counts is why another was wanted.
+            if case .repeated(let lost) = attempt, case .noStream = failure { return fail(.exchange(lost)) }
             fail(.body(failure))
         }
     }
@@ -455,9 +458,9 @@ final class Transaction: ExchangeClient {
         enter(.parked)
         guard
             let unanswered = UnansweredRequest(failure, of: source, attempt: attempt, method: request.method),
-            unanswered.mayBeSentAgain, outgoing.bodyPreparer.canPrepareAgain
+            unanswered.mayBeSentAgain, outgoing.bodyPreparer.mayPrepareAgain
         else { return fail(.exchange(failure)) }
-        attempt = .repeated
+        attempt = .repeated(after: failure)
         sendAgain(.idleConnectionClosed)
     }
 
@@ -529,7 +532,8 @@ final class Transaction: ExchangeClient {
         switch next {
         case .request(let request, let history):
             enter(.ended)
-            transfer.load(request, history)
+            // A proxy has refused the tunnel: the body was not touched.
+            transfer.load(request, history.keeping(body))
         case .stored(let stored, let age):
             enter(.parked)
             deliver(stored, age: age)

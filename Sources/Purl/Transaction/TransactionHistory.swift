@@ -13,6 +13,10 @@ struct TransactionHistory {
     private(set) var hasLeftOrigin = false
     /// Whether stored responses may be used: one has turned out not to be what the server describes.
     private(set) var trustsCache = true
+    /// The server has not refused to meet an expectation.
+    private(set) var mayExpect = true
+    /// The body of the request where it is ready, and nothing of it has been sent.
+    private(set) var readyBody: OutgoingBody?
     /// The body of an upload task, or the part of it that the request carries, for as long as redirects keep it.
     private(set) var upload: RequestBody?
     /// What the request is for that upload.
@@ -36,6 +40,7 @@ struct TransactionHistory {
     func followed(from request: URLRequest, to next: URLRequest, _ authenticator: Authenticator) -> TransactionHistory {
         var history = self
         history.authenticator = authenticator
+        history.readyBody = nil
         if let old = request.url, let new = next.url, !old.isSameOrigin(as: new) {
             history.hasLeftOrigin = true
             history.authenticator.forgetServers()
@@ -56,6 +61,20 @@ struct TransactionHistory {
     var redirected: TransactionHistory {
         var history = self
         history.redirects += 1
+        return history
+    }
+
+    /// The same, with the body that is ready for the same request.
+    func keeping(_ body: OutgoingBody?) -> TransactionHistory {
+        var history = self
+        history.readyBody = body
+        return history
+    }
+
+    /// The same without expectations.
+    var expectingNothing: TransactionHistory {
+        var history = self
+        history.mayExpect = false
         return history
     }
 

@@ -11,7 +11,7 @@ struct UnansweredRequest {
     enum Attempt: Sendable {
         case first
         /// A reused connection has proved dead: this is the attempt on a new one.
-        case repeated
+        case repeated(after: ExchangeFailure)
 
         /// Which connection will do for it.
         ///
