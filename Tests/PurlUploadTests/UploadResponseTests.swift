@@ -118,12 +118,18 @@ struct ExpectContinueTests {
         "A 417 makes the request be sent again without the expectation (RFC 9110 §10.1.1)",
         arguments: UploadForm.allCases, [nil, "no"])
     func unknownToServer(form: UploadForm, second: String?) async throws {
+        for isOfSession in [false, true] { try await expectWithoutEffect(form, second, isOfSession: isOfSession) }
+    }
+
+    private func expectWithoutEffect(_ form: UploadForm, _ second: String?, isOfSession: Bool) async throws {
         let server = try LoopbackServer()
         let refusal = Reply.text("no").status(417)
         let url = server.route(
             "/file", .sequence([refusal.beforeBody(), second == nil ? .text("done") : refusal]))
         let upload = try Upload(form, GeneratedContent(size: 1000))
-        let outcome = await upload.load(request(url))
+        let outcome = await upload.load(isOfSession ? Upload.request(url) : request(url)) {
+            if isOfSession { $0.httpAdditionalHeaders = ["Expect": "100-continue"] }
+        }
         outcome.expectSuccess(Data((second ?? "done").utf8))
         #expect(server.requests.map { $0.fields["Expect"] } == ["100-continue", nil])
         #expect(server.requests.last?.body == upload.content.data)

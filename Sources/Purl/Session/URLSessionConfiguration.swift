@@ -616,3 +616,10 @@ struct AdditionalFields: Sendable {
         mayCarryCredentials ? fields : fields.filter { !$0.isCredential }
     }
 }
+
+extension URLRequest {
+    /// Whether the program has set a field, in the request or for the session.
+    func carries(_ name: FieldName, or additional: AdditionalFields) -> Bool {
+        value(forHTTPHeaderField: name.text) != nil || additional.contains(name)
+    }
+}

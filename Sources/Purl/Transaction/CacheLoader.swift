@@ -28,7 +28,7 @@ struct CacheLoader: TransactionLoader {
         }
         let transaction = CacheTransaction(cache, key, policy)
         owner.use(transaction)
-        guard policy.looksUp, trustsStored, !owner.request.asksAboutOwnCopy else {
+        guard policy.looksUp, trustsStored, !asksAboutOwnCopy(owner.request) else {
             return carryOut(nil, owner, transaction)
         }
         var fields: HeaderFields?
@@ -85,7 +85,8 @@ struct CacheLoader: TransactionLoader {
         _ composed: HeaderFields? = nil
     ) -> Bool {
         // Most requests carry no directives for caches; then their fields need not be composed.
-        let fields = composed ?? (stored == nil && !hasDirectives(owner.request) ? [:] : owner.outgoing.fields)
+        let isPlain = stored == nil && !owner.request.carries(.cacheControl, or: additionalFields)
+        let fields = composed ?? (isPlain ? [:] : owner.outgoing.fields)
         let decision = CacheDecision(transaction.policy, stored, for: fields, at: transaction.now)
         transfer.calls.trace?.cache(decision)
         switch decision {
@@ -107,10 +108,17 @@ struct CacheLoader: TransactionLoader {
         }
     }
 
-    private func hasDirectives(_ request: URLRequest) -> Bool {
-        request.value(forHTTPHeaderField: "Cache-Control") != nil
-            || transfer.session.settings.additionalFields.contains(.cacheControl)
+    private var additionalFields: AdditionalFields { transfer.session.settings.additionalFields }
+
+    /// It names a copy that its user has, or asks for a part: the response is for the user to judge.
+    private func asksAboutOwnCopy(_ request: URLRequest) -> Bool {
+        guard request.hasFields || !additionalFields.dictionary.isEmpty else { return false }
+        return Self.fieldsOfOwnCopies.contains { request.carries($0, or: additionalFields) }
     }
+
+    private static let fieldsOfOwnCopies: [FieldName] = [
+        .range, .ifRange, .ifNoneMatch, .ifMatch, .ifModifiedSince, "If-Unmodified-Since",
+    ]
 
     /// RFC 9111 §4.4: what a request has changed is not loaded from the cache any more.
     static func invalidate(_ head: ResponseHead, to request: URLRequest, in session: URLSession) {
@@ -125,14 +133,5 @@ struct CacheLoader: TransactionLoader {
             .compactMap { URL(string: $0, relativeTo: url)?.absoluteURL }
             .filter { url.isSameOrigin(as: $0) }
         for url in [url] + others { cache.removeResponses(to: url) }
-    }
-}
-
-extension URLRequest {
-    /// It names a copy that its user has, or asks for a part: the response is for the user to judge.
-    fileprivate var asksAboutOwnCopy: Bool {
-        hasFields
-            && ["Range", "If-Range", "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since"]
-                .contains { value(forHTTPHeaderField: $0) != nil }
     }
 }

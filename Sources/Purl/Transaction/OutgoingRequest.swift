@@ -101,7 +101,7 @@ final class OutgoingRequest {
         RequestComposer(
             request: request, isForProxy: route.isProxy,
             additionalFields: session.settings.additionalFields.fields(mayCarryCredentials: !history.hasLeftOrigin),
-            cookies: cookies, storage: transfer.storageState, mayUpgrade: mayUpgrade)
+            cookies: cookies, storage: transfer.storageState, mayUpgrade: mayUpgrade, mayExpect: history.mayExpect)
     }
 
     /// Sends a head, and the body behind it, over a connection.

@@ -19,31 +19,23 @@ struct RequestComposer {
     var storage = ResponseDecision.StorageState.none
     /// The delegate could speak the other protocol that the request's `Upgrade` field asks for.
     var mayUpgrade = false
+    /// The server does not meet expectations.
+    var mayExpect = true
 
     /// - Parameter framing: How the end of the request's body is marked: `none`, a length, or chunks.
     func head(at target: TargetURI, framing: BodyFraming) -> RequestHead {
         var fields = HeaderFields()
         fields.reserve(bytes: 384, lines: 12)
-        // RFC 9110 §10.1.1: without content a request expects nothing.
         let hasContent = framing != .none && framing != .length(0)
         fields.append(.host, request.value(forHTTPHeaderField: "Host") ?? target.hostField)
         for (name, value) in request.headerLines {
             let name = FieldName(name)
-            guard name != .host, !Self.reserved.contains(name) else { continue }
-            if !isForProxy, name == .proxyAuthorization { continue }
-            if !mayUpgrade, name == .upgrade { continue }
-            if storage.isOpen, name == .range || name == .ifRange { continue }
-            if name == storage.point?.conditionField { continue }
-            if !hasContent, name == .expect { continue }
-            fields.append(name, value)
+            if !leavesOut(name, hasContent) { fields.append(name, value) }
         }
         // Before the session's own fields, which stand back when there are cookies to send.
         if let cookies { Self.appendDefault(.cookie, cookies, to: &fields) }
-        for field in additionalFields {
-            if !isForProxy, field.name == .proxyAuthorization { continue }
-            if !hasContent, field.name == .expect { continue }
-            if field.name == .upgrade { continue }
-            if !Self.reserved.contains(field.name) { Self.appendDefault(field.name, field.value, to: &fields) }
+        for field in additionalFields where !leavesOut(field.name, hasContent) {
+            Self.appendDefault(field.name, field.value, to: &fields)
         }
         // RFC 9110 §7.8: the field is for the next hop only, so `Connection` has to list it.
         if mayUpgrade, fields.contains(.upgrade), !fields.hasToken("upgrade", in: .connection) {
@@ -76,6 +68,21 @@ struct RequestComposer {
         }
         return RequestHead(
             method: method, target: isForProxy ? target.absoluteForm : target.originForm, fields: fields)
+    }
+
+    /// Whether a field that the program has set, in the request or for the session, is not for this message, or contradicts
+    /// it.
+    private func leavesOut(_ name: FieldName, _ hasContent: Bool) -> Bool {
+        switch name {
+        // The request's own comes first.
+        case .host: true
+        case .proxyAuthorization: !isForProxy
+        case .upgrade: !mayUpgrade
+        // RFC 9110 §10.1.1: without content a request expects nothing.
+        case .expect: !hasContent || !mayExpect
+        case .range, .ifRange: storage.isOpen
+        default: name == storage.point?.conditionField || Self.reserved.contains(name)
+        }
     }
 
     /// The request as a `URLProtocol` receives it: as it would be sent, with its body.

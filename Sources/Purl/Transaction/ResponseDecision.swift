@@ -72,10 +72,14 @@ enum ResponseDecision {
     /// What the decision takes into account besides the response.
     struct Circumstances {
         var request: URLRequest
+        /// The session's fields, for those that the request does not set.
+        var additionalFields = AdditionalFields([:])
         /// Where the response comes from.
         var provenance: Provenance
         /// The proxy that passed the request on, where there is one.
         var proxy: AuthenticationPeer?
+        /// The server has not refused to meet an expectation.
+        var mayExpect = true
         /// The body of the request can be sent once more.
         var canSendBodyAgain = true
         /// How many redirects have led to the request.
@@ -88,6 +92,8 @@ enum ResponseDecision {
         var storage = StorageState.none
         /// Why any other response than a switch of protocols is a failure, where it is.
         var refusal: ((_ status: Int) -> TransferFailure)?
+
+        fileprivate func carries(_ name: FieldName) -> Bool { request.carries(name, or: additionalFields) }
     }
 
     /// Where a response comes from.
@@ -164,7 +170,7 @@ enum ResponseDecision {
         _ head: ResponseHead, _ framing: BodyFraming, _ circumstances: Circumstances
     ) -> ResponseDecision {
         let request = circumstances.request
-        if head.status == 417, request.value(forHTTPHeaderField: "Expect") != nil, circumstances.canSendBodyAgain {
+        if head.status == 417, circumstances.mayExpect, circumstances.carries(.expect), circumstances.canSendBodyAgain {
             return .sendWithoutExpectation
         }
         if let challenger = challenger(of: head, to: request, through: circumstances.proxy) {
@@ -233,8 +239,7 @@ enum ResponseDecision {
         case .none:
             return .deliver
         case .newFile:
-            let asksForRange = circumstances.request.value(forHTTPHeaderField: "Range") != nil
-            return head.status == 206 && !asksForRange ? .fail(.unaskedPartialContent) : .replace
+            return head.status == 206 && !circumstances.carries(.range) ? .fail(.unaskedPartialContent) : .replace
         case .open(let isDownload, _, let holdsResumeData):
             if head.status == 206 { return .fail(.unaskedPartialContent) }
             if holdsResumeData, head.status != 200 { return .fail(.cannotResume(status: head.status)) }

@@ -99,8 +99,10 @@ struct ResponseJudge {
 
     private func circumstances(of provenance: ResponseDecision.Provenance) -> ResponseDecision.Circumstances {
         ResponseDecision.Circumstances(
-            request: outgoing.request, provenance: provenance, proxy: outgoing.route.challenger,
-            redirects: outgoing.history.redirects, maximumRedirects: maximumRedirects,
+            request: outgoing.request, additionalFields: transfer.session.settings.additionalFields,
+            provenance: provenance, proxy: outgoing.route.challenger,
+            mayExpect: outgoing.history.mayExpect, redirects: outgoing.history.redirects,
+            maximumRedirects: maximumRedirects,
             storage: transfer.storageState, refusal: transaction.refusal)
     }
 }

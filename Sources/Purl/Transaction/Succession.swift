@@ -27,10 +27,8 @@ struct Succession {
 
     /// The same request follows, without its expectation.
     func sendWithoutExpectation() {
-        var next = outgoing.request
-        next.setValue(nil, forHTTPHeaderField: "Expect")
         calls.trace?.record(other: .retry(.expectationFailed))
-        follow(next, outgoing.history)
+        follow(outgoing.request, outgoing.history.expectingNothing)
     }
 
     /// The same request follows, without the conditions of a stored response.

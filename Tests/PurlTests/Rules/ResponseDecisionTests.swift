@@ -56,7 +56,14 @@ struct ResponseDecisionTests {
                 expecting(&$0)
                 $0.canSendBodyAgain = false
             } == "deliver")
+        #expect(
+            decide(417) {
+                expecting(&$0)
+                $0.mayExpect = false
+            } == "deliver")
         #expect(decide(417) == "deliver")
+        #expect(
+            decide(417) { $0.additionalFields = AdditionalFields(["Expect": "100-continue"]) } == "send without Expect")
     }
 
     @Test("A 401 is a server's challenge and a 407 a proxy's, and TRACE is not authenticated")
@@ -130,11 +137,18 @@ struct ResponseDecisionTests {
 
     @Test("A new download stores any response but an unrequested part", arguments: ofNewFiles)
     func newFile(status: Int, asksForRange: Bool, decision: String) {
-        let decided = decide(status) {
-            $0.storage = .newFile
-            if asksForRange { $0.request.setValue("bytes=0-9", forHTTPHeaderField: "Range") }
+        for isOfSession in [false, true] {
+            let fields = asksForRange ? ["Range": "bytes=0-9"] : [:]
+            let decided = decide(status) {
+                $0.storage = .newFile
+                if isOfSession {
+                    $0.additionalFields = AdditionalFields(fields)
+                } else {
+                    $0.request.allHTTPHeaderFields = fields
+                }
+            }
+            #expect(decided == decision)
         }
-        #expect(decided == decision)
     }
 
     private static let point = ResumePoint(offset: 4, total: 10, validator: "\"v1\"")
