@@ -88,7 +88,10 @@ import Testing
         case finished, deleted
     }
 
-    @Test(arguments: Seeds.some(60), Ending.allCases)
+    /// The later ones have shown a record that stayed.
+    private static let failingDisks = Seeds.some(8) + [60, 101, 122, 1_049, 1_237, 1_572].map { Seed($0) }
+
+    @Test(arguments: failingDisks, Ending.allCases)
     func aDiskThatFailsLeavesNothingOfADownloadThatIsOver(seed: Seed, ending: Ending) throws {
         try Simulation(seed).run { world in
             let url = world.server("mirror.example").route("/film", Self.reply.throttled(bytesPerSecond: 20_000))
@@ -170,7 +173,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(40))
+    @Test(arguments: Seeds.some(12))
     func aRecordThatCannotBeReadForTheMomentKeepsItsBytes(seed: Seed) throws {
         try Simulation(seed).run { world in
             let server = world.server("mirror.example")
