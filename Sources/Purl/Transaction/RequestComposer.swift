@@ -19,7 +19,7 @@ struct RequestComposer {
     var storage = ResponseDecision.StorageState.none
     /// The delegate could speak the other protocol that the request's `Upgrade` field asks for.
     var mayUpgrade = false
-    /// The server does not meet expectations.
+    /// False once the server has refused to meet the request's expectation.
     var mayExpect = true
 
     /// - Parameter framing: How the end of the request's body is marked: `none`, a length, or chunks.
@@ -74,7 +74,7 @@ struct RequestComposer {
     /// it.
     private func leavesOut(_ name: FieldName, _ hasContent: Bool) -> Bool {
         switch name {
-        // The request's own comes first.
+        // There is one already.
         case .host: true
         case .proxyAuthorization: !isForProxy
         case .upgrade: !mayUpgrade

@@ -78,7 +78,7 @@ enum ResponseDecision {
         var provenance: Provenance
         /// The proxy that passed the request on, where there is one.
         var proxy: AuthenticationPeer?
-        /// The server has not refused to meet an expectation.
+        /// False once the server has refused to meet the request's expectation.
         var mayExpect = true
         /// The body of the request can be sent once more.
         var canSendBodyAgain = true

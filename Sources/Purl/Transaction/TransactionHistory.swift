@@ -13,7 +13,7 @@ struct TransactionHistory {
     private(set) var hasLeftOrigin = false
     /// Whether stored responses may be used: one has turned out not to be what the server describes.
     private(set) var trustsCache = true
-    /// The server has not refused to meet an expectation.
+    /// False once the server has refused to meet the request's expectation.
     private(set) var mayExpect = true
     /// The body of the request where it is ready, and nothing of it has been sent.
     private(set) var readyBody: OutgoingBody?
