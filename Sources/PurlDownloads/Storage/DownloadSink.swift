@@ -167,12 +167,12 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
         return true
     }
 
-    /// Removes the record of bytes that are gone or about to be: where the disk fails it may come back after a loss of power,
-    /// but does not stay.
+    /// Removes the record of bytes that are gone or about to be. Where the disk fails its names go all the same: it may come back
+    /// after a loss of power, but does not stay.
     ///
     /// - Parameter sink: Holds the lock of the bytes; `nil` where there are none.
     private static func removeRecord(_ paths: DownloadPaths, of url: URL, under sink: (any FileSink)?) {
-        try? sink?.saveRecord(nil)
+        if let sink, (try? sink.saveRecord(nil)) != nil { return }
         let record = paths.record(url).path
         paths.files.remove(paths.files.successor(of: record))
         paths.files.remove(record)
