@@ -276,7 +276,7 @@ final class ConnectionAcquisition: ExchangeClient {
         let refused = ProxyDialFailure(
             kind: .http, proxy: proxy.endpoint, server: target.origin.endpoint, failure: TunnelFailure.exchange(failure)
         )
-        noConnection(.connector(ThrownError(refused)))
+        noConnection(refused.dialError)
     }
 
     // A request for a tunnel has no body, and of a response only the head is received here.

@@ -28,6 +28,9 @@ package struct ProxyDialFailure: Error, CustomStringConvertible {
         self.failure = failure
     }
 
+    /// The failure as that of a dialler.
+    package var dialError: DialError { .connector(ThrownError(self)) }
+
     package var description: String {
         "The \(kind.rawValue) proxy “\(proxy)” made no connection to “\(server)”: \(failure)."
     }

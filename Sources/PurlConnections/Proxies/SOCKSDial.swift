@@ -141,7 +141,7 @@ private final class SOCKSDial: Dial, TransportHandler {
     private func fail(_ failure: SOCKSFailure) {
         transport?.close()
         let refused = ProxyDialFailure(kind: .socks, proxy: proxy.endpoint, server: endpoint, failure: failure)
-        finish(.failure(.connector(ThrownError(refused))))
+        finish(.failure(refused.dialError))
     }
 
     private func finish(_ result: Result<any LoopTransport, DialError>) {

@@ -220,7 +220,7 @@ private final class TunnelDial: Dial, DialWatcher, ExchangeClient {
 
     private func fail(_ failure: TunnelFailure) {
         let refused = ProxyDialFailure(kind: .http, proxy: proxy, server: endpoint, failure: failure)
-        finish(.failure(.connector(ThrownError(refused))))
+        finish(.failure(refused.dialError))
     }
 
     private func finish(_ result: Result<any LoopTransport, DialError>) {
