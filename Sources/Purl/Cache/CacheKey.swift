@@ -12,20 +12,15 @@ struct CacheKey: Hashable, Sendable {
     /// Which user and host it is; 0 where the request names none.
     let peer: UInt64
 
-    init(_ url: URL) {
-        self.init(url, host: nil)
-    }
-
     /// - Parameter host: The request's own `Host`.
-    private init(_ url: URL, host: String?) {
+    init(_ url: URL, host: String? = nil) {
         let text = url.absoluteString
         // Most URLs are normalised already, and this runs once a request.
-        if Self.isNormal(text.utf8.span) {
-            self.init(text, ofResource: text, host: host)
-        } else {
-            let (whole, resource) = Self.normal(text.prefix { $0 != "#" })
-            self.init(whole, ofResource: resource, host: host)
-        }
+        let (whole, resource) =
+            Self.isNormal(text.utf8.span) ? (text, text) : Self.normal(text.prefix { $0 != "#" })
+        self.url = host.map { "\(whole) \($0.lowercased())" } ?? whole
+        number = StableHash(of: resource).value
+        peer = self.url == resource ? 0 : StableHash(of: self.url).value
     }
 
     /// `nil` for a request with another method than GET, which no stored response answers.
@@ -74,12 +69,6 @@ struct CacheKey: Hashable, Sendable {
         }
         for index in position..<text.count where text[index] == UInt8(ascii: "#") { return false }
         return true
-    }
-
-    private init(_ whole: String, ofResource resource: String, host: String?) {
-        url = host.map { "\(whole) \($0.lowercased())" } ?? whole
-        number = StableHash(of: resource).value
-        peer = url == resource ? 0 : StableHash(of: url).value
     }
 }
 

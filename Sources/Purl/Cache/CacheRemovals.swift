@@ -10,12 +10,9 @@ struct CacheRemovals: Sendable {
     private var numbers: [UInt64?] = []
 
     /// All responses to a key are removed.
-    mutating func add(_ number: UInt64) { add(of: number) }
-
-    /// All responses are removed.
-    mutating func addAll() { add(of: nil) }
-
-    private mutating func add(of number: UInt64?) {
+    ///
+    /// - Parameter number: That of the key; `nil` where everything is removed.
+    mutating func add(_ number: UInt64?) {
         if numbers.count < Self.remembered {
             numbers.append(number)
         } else {

@@ -137,10 +137,6 @@ final class CacheStore: Sendable {
         /// It has the response to another key.
         case another
         case nothing
-
-        var response: CachedURLResponse? {
-            if case .response(let response) = self { response } else { nil }
-        }
     }
 
     private static func known(_ slot: CacheSlot, _ index: CacheIndex, for key: CacheKey) -> Known {
@@ -154,7 +150,12 @@ final class CacheStore: Sendable {
 
     private func response(in slot: CacheSlot, for key: CacheKey) -> CachedURLResponse? {
         let (entry, known) = state.withLock { ($0.index[slot], Self.known(slot, $0.index, for: key)) }
-        guard case .nothing = known, let entry else { return known.response }
+        switch known {
+        case .response(let response): return response
+        case .another: return nil
+        case .nothing: break
+        }
+        guard let entry else { return nil }
         let name = CacheFolder.Name(slot: slot, stored: entry.milliseconds)
         guard let bytes = folder.read(name), let (url, read) = CacheFile.decode(bytes) else {
             change { state in
@@ -258,7 +259,7 @@ final class CacheStore: Sendable {
     func removeAll() {
         scan()
         change { state in
-            state.removals.addAll()
+            state.removals.add(nil)
             for slot in state.index.all { state.index.remove(slot) }
         }
     }
