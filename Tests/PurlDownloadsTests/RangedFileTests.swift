@@ -68,16 +68,23 @@ final class RangedFileTests {
         return try #require(generation.withLock { $0 })
     }
 
-    /// Leaves a divided file with 3000 bytes of another part, closed.
+    /// Divides the file, and places 3000 bytes of another part.
     ///
     /// - Returns: How many bytes it has at the beginning.
-    private func closedFile() async throws -> Int64 {
-        let first = open()
+    private func placeBehind(_ first: RangedFile) async throws -> Int64 {
         let generation = try await divided(first)
         let range = try #require(first.assign(1, in: generation))
         let part = range.lowerBound..<range.lowerBound + 3000
         #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
-        let length = try first.length
+        return try first.length
+    }
+
+    /// Leaves such a file, closed.
+    ///
+    /// - Returns: How many bytes it has at the beginning.
+    private func closedFile() async throws -> Int64 {
+        let first = open()
+        let length = try await placeBehind(first)
         try first.close()
         return length
     }
@@ -152,11 +159,7 @@ final class RangedFileTests {
     @Test("Bytes that count as those of another server's version keep all ranges")
     func adoption() async throws {
         let first = open()
-        let generation = try await divided(first)
-        let range = try #require(first.assign(1, in: generation))
-        let part = range.lowerBound..<range.lowerBound + 3000
-        #expect(try first.place(piece(part), by: 1, in: generation) == .continues)
-        let length = try first.length
+        let length = try await placeBehind(first)
         try first.synchronize()
         let url = try #require(URL(string: "http://mirror.example/f"))
         let response = try #require(
