@@ -91,23 +91,32 @@ class Run:
 
 
 class Target:
-    """FILE with FILE.part and FILE.resume beside it."""
+    """FILE with FILE.part and FILE.resume beside it, and for a while FILE.resume.new."""
 
     def __init__(self, file):
         self.file = file
         self.part = file.with_name(file.name + ".part")
         self.record = file.with_name(file.name + ".resume")
+        # The latest record, until it is safe and takes the other's place.
+        self.newer_record = file.with_name(file.name + ".resume.new")
 
     def size(self):
         """How many bytes lie in FILE.part."""
-        return self.part.stat().st_size if self.part.exists() else 0
+        try:
+            return self.part.stat().st_size
+        except FileNotFoundError:
+            return 0
 
     def recorded(self):
-        """How many bytes FILE.resume vouches for."""
-        if not self.record.exists():
-            return 0
-        with open(self.record, "rb") as file:
-            return plistlib.load(file)["bytesReceived"]
+        """How many bytes of FILE.part a record vouches for, until the machine starts anew."""
+        for path in (self.newer_record, self.record):
+            if path.exists():
+                with open(path, "rb") as file:
+                    record = plistlib.load(file)
+                # A download that ends while it moves the whole file to its place leaves the record of one under way, in
+                # which all that was written counts.
+                return self.size() if record.get("state") == "writing" else record["bytesReceived"]
+        return 0
 
     def expect_unfinished(self, when):
         expect(self.part.exists(), f"{when}: {self.part.name} is gone")
@@ -117,11 +126,11 @@ class Target:
         """FILE is identical to `source`, and nothing else is left."""
         expect(self.file.exists(), f"{self.file.name} is missing")
         expect(digest(self.file) == digest(source), f"{self.file.name} differs from {source.name}")
-        left = [path.name for path in (self.part, self.record) if path.exists()]
+        left = [path.name for path in (self.part, self.record, self.newer_record) if path.exists()]
         expect(not left, f"left behind: {', '.join(left)}")
 
     def remove(self):
-        for path in (self.file, self.part, self.record):
+        for path in (self.file, self.part, self.record, self.newer_record):
             path.unlink(missing_ok=True)
 
 
