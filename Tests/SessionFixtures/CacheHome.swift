@@ -44,6 +44,14 @@ final class CacheHome: Sendable {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
     }
 
+    /// Makes all unfinished files older than those that may be another process's.
+    func abandonUnfinishedFiles() throws {
+        for name in fileNames where name.hasSuffix(".new") {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date.distantPast], ofItemAtPath: folder.appendingPathComponent(name).path)
+        }
+    }
+
     func cache(memory: Int = 1 << 20, disk: Int = 1 << 20, files: any FileLayer = SystemFiles()) -> URLCache {
         let store = CacheStore(
             memoryCapacity: memory, diskCapacity: disk, folder: folder, files: files, clock: { [clock] in clock.date })

@@ -24,6 +24,10 @@ struct CacheFolder: Sendable {
     /// Longer files are not read.
     private static let maximumSize: Int64 = 1 << 32
 
+    /// How long nothing has been written to an unfinished file that counts as left behind, in seconds. A younger one may be
+    /// another process's, which is writing it.
+    private static let abandonedAfter: TimeInterval = 3600
+
     let url: URL
     let files: any FileLayer
 
@@ -35,21 +39,23 @@ struct CacheFolder: Sendable {
     }
 
     /// The files, in the order of their last use. Removes what an interrupted write has left.
-    func scan() -> [Finding] {
+    ///
+    /// - Parameter now: The current date.
+    func scan(at now: Date) -> [Finding] {
         let keys: Set<URLResourceKey> = [.fileSizeKey, .contentModificationDateKey]
         let items =
             (try? FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: Array(keys))) ?? []
         var findings: [Finding] = []
         for item in items.sorted(by: { $0.lastPathComponent < $1.lastPathComponent }) {
             let fileName = item.lastPathComponent
-            if fileName.hasSuffix(Self.unfinished) {
-                if Name(fileName.dropLast(Self.unfinished.count)) != nil { files.remove(item.path) }
-            } else if let name = Name(fileName[...]) {
-                let values = try? item.resourceValues(forKeys: keys)
-                findings.append(
-                    Finding(
-                        name: name, size: values?.fileSize ?? 0,
-                        used: values?.contentModificationDate ?? .distantPast))
+            let isFinished = !fileName.hasSuffix(Self.unfinished)
+            guard let name = Name(fileName.dropLast(isFinished ? 0 : Self.unfinished.count)) else { continue }
+            let values = try? item.resourceValues(forKeys: keys)
+            let used = values?.contentModificationDate ?? .distantPast
+            if isFinished {
+                findings.append(Finding(name: name, size: values?.fileSize ?? 0, used: used))
+            } else if now.timeIntervalSince(used) > Self.abandonedAfter {
+                files.remove(item.path)
             }
         }
         return findings.sorted { ($0.used, $0.name.stored) < ($1.used, $1.name.stored) }

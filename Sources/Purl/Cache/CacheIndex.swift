@@ -77,12 +77,19 @@ struct CacheIndex: Sendable {
         if let entry = entries[slot] {
             // It may have been written since this process began.
             if finding.name.stored == entry.milliseconds, entry.file.isWanted { return }
-            guard finding.name.stored > entry.milliseconds else { return discarded.append(finding.name) }
+            // What waits to be written is the latest, also where the clock was set back.
+            if case .waiting = entry.file { return discard(finding) }
+            guard finding.name.stored > entry.milliseconds else { return discard(finding) }
             remove(slot)
         }
         entries[slot] = Entry(milliseconds: finding.name.stored)
         variants[slot.number, default: []].insert(slot.variant)
         setFile(.written, size: finding.size, slot)
+    }
+
+    /// Has the file of a response that was found on disk removed.
+    mutating func discard(_ finding: CacheFolder.Finding) {
+        discarded.append(finding.name)
     }
 
     /// Keeps a response that is on disk in memory, too.
@@ -117,6 +124,9 @@ struct CacheIndex: Sendable {
         while memoryUsage > max(0, memory), let oldest = memoryOrder.oldest { removeFromMemory(oldest) }
         while diskUsage > max(0, disk), let oldest = diskOrder.oldest { removeFromDisk(oldest) }
     }
+
+    /// Whether files are to be removed.
+    var hasDiscarded: Bool { !discarded.isEmpty }
 
     mutating func takeDiscarded() -> [CacheFolder.Name] {
         defer { discarded = [] }

@@ -28,13 +28,20 @@ final class CacheStore: Sendable {
         var memoryCapacity: Int
         var diskCapacity: Int
         var waiting: Set<CacheSlot> = []
-        var isWriteDue = false
+        var isUpdateDue = false
         var removals = CacheRemovals()
-        /// The files of an earlier process are in the index.
-        var isScanned = false
+        var scan = Scan.due
 
         /// The index has every response, also those on disk.
-        var isComplete: Bool { isScanned || diskCapacity <= 0 }
+        var isComplete: Bool { scan == .done || diskCapacity <= 0 }
+    }
+
+    /// Whether the files of an earlier process are in the index.
+    private enum Scan {
+        case due
+        /// Responses were removed while nothing was kept on disk, and so the folder not looked into. They may be there.
+        case dueAfterRemovals
+        case done
     }
 
     /// The share of the capacity that one response may take.
@@ -72,7 +79,10 @@ final class CacheStore: Sendable {
         set {
             // The files of an earlier process have to fit as well.
             scan()
-            change { $0.diskCapacity = newValue }
+            change { state in
+                if state.scan == .due, state.removals.count > 0 { state.scan = .dueAfterRemovals }
+                state.diskCapacity = newValue
+            }
         }
     }
 
@@ -274,20 +284,16 @@ final class CacheStore: Sendable {
 
     /// Changes the state, makes room, and has the files follow.
     private func change(_ body: (inout State) -> Void) {
-        let (discarded, writes) = state.withLock { state in
+        let isDue = state.withLock { state in
             body(&state)
             state.index.trim(memory: state.memoryCapacity, disk: state.diskCapacity)
-            let writes = !state.waiting.isEmpty && !state.isWriteDue
-            if writes { state.isWriteDue = true }
-            return (state.index.takeDiscarded(), writes)
+            guard !state.isUpdateDue, !state.waiting.isEmpty || state.index.hasDiscarded else { return false }
+            state.isUpdateDue = true
+            return true
         }
-        if !discarded.isEmpty {
-            queue.async { for name in discarded { self.folder.remove(name) } }
-        }
-        if writes {
-            Unwritten.insert(self)
-            queue.async { self.write() }
-        }
+        guard isDue else { return }
+        Outdated.insert(self)
+        queue.async { self.updateFiles() }
     }
 
     // MARK: Files
@@ -296,38 +302,54 @@ final class CacheStore: Sendable {
     private func scan() {
         guard !state.withLock({ $0.isComplete }) else { return }
         scanning.withLock { _ in
-            guard !state.withLock({ $0.isScanned }) else { return }
-            let findings = folder.scan()
+            guard state.withLock({ $0.scan != .done }) else { return }
+            let findings = folder.scan(at: clock())
             change { state in
-                for finding in findings { state.index.insert(finding) }
-                state.isScanned = true
+                for finding in findings {
+                    if state.scan == .dueAfterRemovals, state.removals.contains(finding.name.slot.number, since: 0) {
+                        state.index.discard(finding)
+                    } else {
+                        state.index.insert(finding)
+                    }
+                }
+                state.scan = .done
             }
         }
     }
 
     /// Returns when everything stored so far has been written, or could not be, and everything removed is gone.
     func flush() {
-        queue.sync { self.write() }
+        queue.sync { self.updateFiles() }
     }
 
     /// Calls the handler on the store's queue when everything stored so far has been written.
     func flush(_ completion: @escaping @Sendable () -> Void) {
         queue.async {
-            self.write()
+            self.updateFiles()
             completion()
         }
     }
 
-    private func write() {
-        let slots = state.withLock { state in
+    private func updateFiles() {
+        // The files of an earlier process count, and make room, also where nothing is ever looked for.
+        if state.withLock({ !$0.waiting.isEmpty }) { scan() }
+        while let (discarded, slots) = takeUpdates() {
+            for name in discarded { folder.remove(name) }
+            for slot in slots { write(slot) }
+        }
+        Outdated.remove(self)
+    }
+
+    /// The files that are to be removed, and the responses that are to be written; `nil` when all is as it should be.
+    private func takeUpdates() -> ([CacheFolder.Name], Set<CacheSlot>)? {
+        state.withLock { state in
             defer {
                 state.waiting = []
-                state.isWriteDue = false
+                state.isUpdateDue = false
             }
-            return state.waiting
+            let discarded = state.index.takeDiscarded()
+            return discarded.isEmpty && state.waiting.isEmpty ? nil : (discarded, state.waiting)
         }
-        for slot in slots { write(slot) }
-        Unwritten.remove(self)
     }
 
     private func write(_ slot: CacheSlot) {
@@ -350,12 +372,12 @@ final class CacheStore: Sendable {
 
     // MARK: At the end of the process
 
-    /// The stores that have something to write.
-    private enum Unwritten {
+    /// The stores whose files are not yet as they should be.
+    private enum Outdated {
         private static let stores = Mutex<[ObjectIdentifier: CacheStore]>([:])
         private static let atExit: Void = {
             _ = atexit {
-                for store in Unwritten.stores.withLock({ $0.values.map { $0 } }) { store.flush() }
+                for store in Outdated.stores.withLock({ $0.values.map { $0 } }) { store.flush() }
             }
         }()
 
@@ -368,7 +390,7 @@ final class CacheStore: Sendable {
 
         static func remove(_ store: CacheStore) {
             stores.withLock { stores in
-                guard !store.state.withLock({ $0.isWriteDue }) else { return }
+                guard !store.state.withLock({ $0.isUpdateDue }) else { return }
                 stores[ObjectIdentifier(store)] = nil
             }
         }

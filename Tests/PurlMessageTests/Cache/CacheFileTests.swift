@@ -68,10 +68,51 @@ struct CacheFileTests {
         try Data("mine".utf8).write(to: home.folder.appendingPathComponent("notes.txt"))
         try Data("mine".utf8).write(to: home.folder.appendingPathComponent("notes.new"))
         try intact.write(to: URL(fileURLWithPath: file.path + ".new"))
+        try home.abandonUnfinishedFiles()
         let cache = home.cache()
         cache.removeAllCachedResponses()
         cache.store.flush()
         #expect(home.fileNames == ["notes.new", "notes.txt"])
+    }
+
+    @Test("A cache that begins leaves alone what another one is writing")
+    func writtenMeanwhile() {
+        let beginning = home.cache()
+        let cache = home.cache(
+            memory: 0, files: CrashingFiles(beforeStep: { if $0.hasPrefix("move") { _ = beginning.currentDiskUsage } }))
+        cache.put("a")
+        #expect(cache.has("a") && home.cache().has("a"))
+    }
+
+    @Test("The files of earlier processes make room, also for a program that only stores")
+    func storingAlone() throws {
+        for _ in 0..<4 {
+            home.clock.advance(by: 1)
+            home.cache(memory: 0).put("a")
+        }
+        #expect(home.fileNames.count == 1)
+        for process in 0..<4 {
+            let cache = home.cache(memory: 0, disk: 40_000)
+            for number in 0..<10 { cache.put("\(process)-\(number)", size: 1500) }
+        }
+        let sizes = try home.fileNames.map { try Data(contentsOf: home.folder.appendingPathComponent($0)).count }
+        #expect(sizes.count > 10 && sizes.reduce(0, +) <= 40_000)
+    }
+
+    @Test("What was removed without a disk capacity is not there when there is one", arguments: [true, false])
+    func removedWithoutDisk(all: Bool) {
+        home.cache().put("a", "b")
+        let cache = home.cache(disk: 0)
+        if all {
+            cache.removeAllCachedResponses()
+        } else {
+            cache.removeCachedResponse(for: URLRequest(url: cacheURL("a")))
+        }
+        #expect(home.fileNames.count == 2, "without a capacity the folder is left alone")
+        cache.diskCapacity = 1 << 20
+        #expect(cache.names("a", "b") == (all ? [] : ["b"]))
+        cache.store.flush()
+        #expect(home.fileNames.count == (all ? 0 : 1))
     }
 
     @Test("A crash at any step of a write leaves the old response, the new one, or none")
@@ -81,7 +122,7 @@ struct CacheFileTests {
             let cache = home.cache(files: CrashingFiles(steps: steps))
             cache.put("a", size: 400)
             cache.store.flush()
-            cache.store.flush()
+            try home.abandonUnfinishedFiles()
             let next = home.cache()
             let size = next.cachedResponse(for: URLRequest(url: cacheURL("a")))?.data.count
             #expect(size == 300 || size == 400, "\(steps) steps")

@@ -14,15 +14,21 @@ final class CrashingFiles: FileLayer {
     }
 
     private let state: Mutex<State>
+    private let beforeStep: @Sendable (String) -> Void
 
-    init(steps allowed: Int = .max) {
+    /// - Parameters:
+    ///   - allowed: How many steps reach the disk.
+    ///   - beforeStep: What others do before a step, which it receives.
+    init(steps allowed: Int = .max, beforeStep: @escaping @Sendable (String) -> Void = { _ in }) {
         state = Mutex(State(allowed: allowed))
+        self.beforeStep = beforeStep
     }
 
     /// The steps taken, in order.
     var steps: [String] { state.withLock { $0.steps } }
 
     fileprivate func step(_ name: String) throws(SystemError) {
+        beforeStep(name)
         let isAlive = state.withLock { state in
             guard state.steps.count < state.allowed else { return false }
             state.steps.append(name)
