@@ -248,14 +248,21 @@ final class StreamConversation: Conversation, TransportHandler {
             hasBeenCaptured = true
             client.streamsCaptured(socket, input.takeAll(), isReadClosed: input.isClosed)
         case .secureConnection:
+            guard let transport = paced?.transport else { return }
             input.first?.pass()
-            secure(for: client)
+            // It is secure already, and stays so.
+            if transport is SecureTransport { return serve() }
+            switch output.state {
+            case .open: secure(transport, for: client)
+            // The handshake would be taken for what follows the half of a write.
+            case .lost(let failure): client.streamDidFail(failure)
+            case .closed: client.streamDidFail(.closed(reading: false))
+            }
         }
     }
 
     /// What has arrived and was not read came in the open: it must not pass for content of the secure connection.
-    private func secure(for client: any StreamConversationClient) {
-        guard let transport = paced?.transport else { return }
+    private func secure(_ transport: any LoopTransport, for client: any StreamConversationClient) {
         transport.interest = []
         transport.handler = nil
         let securing = client.secureStream(transport, received: input.takeAll()) { [weak self] result in

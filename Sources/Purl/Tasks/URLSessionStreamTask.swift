@@ -157,7 +157,9 @@ open class URLSessionStreamTask: URLSessionTask, @unchecked Sendable {
     ///
     /// It takes a ``URLSessionConfiguration/tlsProvider``, and the server has to be trusted; see <doc:TLS>. Otherwise the task
     /// ends with an error. What the server had sent before and no read has taken is given to TLS, which fails then: it is
-    /// not taken for what a secure connection has brought. The connection cannot be captured any more.
+    /// not taken for what a secure connection has brought. The task ends with an error, too, where nothing can be written any
+    /// more: after ``closeWrite()``, and after a write of which only a part was sent. The connection cannot be captured any
+    /// more. One that is secure already stays as it is.
     open func startSecureConnection() {
         let conversation = conversation
         NetworkActor.post { conversation.append(.secureConnection) }

@@ -86,6 +86,48 @@ struct SecureStreamTests {
         #expect(delegate.answers.calls == ["session"])
     }
 
+    @Test("A stream that is secure stays so when it is to become secure again", arguments: SecureLayer.available)
+    func again(layer: SecureLayer) async throws {
+        let stage = try await SecureStage(over: layer, stream: .echo)
+        let session = stage.session()
+        let task = task(stage, in: session)
+        task.startSecureConnection()
+        task.startSecureConnection()
+        for text in ["hello", "again"] {
+            try await task.write(text)
+            #expect(try await task.text(5) == text)
+            task.startSecureConnection()
+        }
+        #expect(stage.server.streams.map(\.byteCount) == [10])
+    }
+
+    @Test("A stream that takes no more writes does not become secure: no handshake follows the half of a write")
+    func cutShort() async throws {
+        let stage = try await SecureStage({ $0.plainBytes = (fromClient: .max, fromServer: 0) }, stream: .listening)
+        let witness = StreamWitness()
+        let session = stage.session(witness)
+        let task = task(stage, in: session)
+        let code = await errorCode { try await task.write(Data(count: SocketRoom.overflowingSize), timeout: 0.3) }
+        #expect(code == .timedOut)
+        task.startSecureConnection()
+        await witness.completion()
+        #expect(witness.error?.failureSentence == "An earlier write could not be finished, so nothing can follow it.")
+        #expect(stage.gate.seen.hellos.isEmpty && stage.provider.requests.isEmpty)
+    }
+
+    @Test("A stream that is closed for writing does not become secure")
+    func closed() async throws {
+        let stage = try await SecureStage({ $0.plainBytes = (fromClient: .max, fromServer: 0) }, stream: .listening)
+        let witness = StreamWitness()
+        let session = stage.session(witness)
+        let task = task(stage, in: session)
+        task.closeWrite()
+        task.startSecureConnection()
+        await witness.completion()
+        #expect(witness.error?.failureSentence == "The stream is closed for writing.")
+        #expect(stage.provider.requests.isEmpty)
+    }
+
     @Test("A stream that is cancelled in its handshake closes the connection")
     func cancelling() async throws {
         let stage = try await SecureStage({ $0.handshake = .stalled }, stream: .echo)
