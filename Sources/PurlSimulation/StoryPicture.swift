@@ -1,3 +1,5 @@
+import PurlTrace
+
 /// A story as a picture: a lane for each process and server, and what happened to them, one below the other.
 struct StoryPicture {
     private static let laneWidth = 300
@@ -36,7 +38,7 @@ struct StoryPicture {
         ]
         for (index, lane) in lanes.enumerated() {
             let x = place(of: index)
-            parts.append("<text x=\"\(x)\" y=\"22\" font-weight=\"bold\">\(Self.escaped(lane))</text>")
+            parts.append("<text x=\"\(x)\" y=\"22\" font-weight=\"bold\">\(lane.asMarkup)</text>")
             parts.append(
                 "<line x1=\"\(x)\" y1=\"30\" x2=\"\(x)\" y2=\"\(height)\" stroke=\"#b0b0b0\" stroke-dasharray=\"2 3\"/>"
             )
@@ -54,28 +56,12 @@ struct StoryPicture {
         let (milliseconds, microseconds) = (entry.time / 1_000_000, entry.time / 1_000 % 1_000)
         let fraction = String(repeating: "0", count: 3 - String(microseconds).count) + String(microseconds)
         return """
-            <g fill="\(color)"><title>\(Self.escaped(entry.text))</title>\
+            <g fill="\(color)"><title>\(entry.text.asMarkup)</title>\
             <text x="\(Self.timeWidth - 12)" y="\(y + 4)" text-anchor="end" fill="#5a5a5a">\(milliseconds).\(fraction) ms</text>\
             <circle cx="\(x)" cy="\(y)" r="\(isFault ? 5 : 3)"/>\
-            <text x="\(x + 9)" y="\(y + 4)">\(Self.escaped(String(text)))</text></g>
+            <text x="\(x + 9)" y="\(y + 4)">\(text.asMarkup)</text></g>
             """
     }
 
     private func place(of lane: Int) -> Int { Self.timeWidth + lane * Self.laneWidth + 10 }
-
-    private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            // XML has no other control characters.
-            case let control where control.value < 0x20 && control != "\t": escaped += "\u{FFFD}"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
 }

@@ -72,21 +72,26 @@ struct HTMLTraceTests {
         #expect(page.steps.map { Array($0.s?.dropFirst() ?? []) } == rows.map(\.2))
     }
 
-    @Test(
-        "Texts of servers end no element and begin none",
-        arguments: [
-            "</script><script>alert(1)</script>", "<!--<script>", "]]>", "&lt;img&gt;", "\u{2028}\u{0}\u{202E}\"'\\",
-        ])
-    func markup(text: String) throws {
+    /// Texts, and how an element has them.
+    static let texts = [
+        ("</script><script>alert(1)</script>", "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("<!--<script>", "&lt;!--&lt;script&gt;"), ("]]>", "]]&gt;"), ("&lt;img&gt;", "&amp;lt;img&amp;gt;"),
+        ("\u{2028}\u{0}\u{202E}\"'\\", "\u{FFFD}\u{FFFD}\u{FFFD}&quot;'\\"),
+        // One `Character` with the letter before it.
+        ("\u{600}</title\u{600}>\u{600}<img \u{600}&>", "\u{600}&lt;/title\u{600}&gt;\u{600}&lt;img \u{600}&amp;&gt;"),
+    ]
+
+    @Test("Texts of servers end no element and begin none", arguments: texts)
+    func markup(text: String, shown: String) throws {
         let head = TransferTrace.ResponseHead(
             status: 200, reason: text, fields: [.init("X-Text", text)], byteCount: 60)
         let html = HTMLTrace(recording([.responseHead(head), .note(text), .completed(error: text)]), title: text).html
         let page = try Page(html)
         #expect(page.steps.map(\.w) == ["receives 200 \(text)", text, "completes with an error: \(text)"])
-        let escaped = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")].reduce(text) { $0.replacing($1.0, with: $1.1) }
-        #expect(html.contains("<title>\(escaped)</title>") && html.contains("<h1>\(escaped)</h1>"))
+        #expect(html.contains("<title>\(shown)</title>") && html.contains("<h1>\(shown)</h1>"))
         // The page's own: title, style, data and script, each with its end.
-        #expect(html.matches(of: /<\/?(script|style|title|img|!--)/).count == 8)
+        let elements = /<\/?(script|style|title|img|!--)/.matchingSemantics(.unicodeScalar)
+        #expect(html.matches(of: elements).count == 8)
     }
 
     private static let source = """

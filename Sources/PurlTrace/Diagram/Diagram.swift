@@ -86,12 +86,12 @@ private struct DiagramDrawing {
             """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" \
             height="\(height)" role="img" aria-labelledby="title description">
-            <title id="title">\(escaped(title))</title>
-            <desc id="description">\(escaped(description))</desc>
+            <title id="title">\(title.asMarkup)</title>
+            <desc id="description">\(description.asMarkup)</desc>
             \(Self.style)
             \(Self.markers)
             <rect class="ground" width="\(width)" height="\(height)"/>
-            <text class="heading" x="16" y="24">\(escaped(title))</text>
+            <text class="heading" x="16" y="24">\(title.asMarkup)</text>
             """
         ]
         parts += lanes.map(lane)
@@ -139,25 +139,25 @@ private struct DiagramDrawing {
         case .call:
             return """
                 <rect class="call" x="\(x - 4)" y="\(top - 3)" width="8" height="\(max(6, bottom - top + 6))" rx="2">\
-                <title>\(escaped(shade.title))</title></rect>
+                <title>\(shade.title.asMarkup)</title></rect>
                 """
         case .waiting:
             // Beside the call that it waits for.
             return """
                 <rect class="waiting" x="\(x - 10)" y="\(top)" width="5" height="\(max(6, bottom - top))" rx="2">\
-                <title>\(escaped(shade.title))</title></rect>
+                <title>\(shade.title.asMarkup)</title></rect>
                 """
         case .deciding:
             return """
                 <rect class="deciding" x="\(x - 4)" y="\(top)" width="8" height="\(max(6, bottom - top))" rx="2">\
-                <title>\(escaped(shade.title))</title></rect>
+                <title>\(shade.title.asMarkup)</title></rect>
                 """
         case .suspended, .full:
             let left = x - 11 - shade.depth * 2
             let height = max(rowHeight, bottom - top + rowHeight / 2)
             return """
                 <rect class="\(shade.kind.rawValue)" x="\(left)" y="\(top)" width="22" height="\(height)" rx="3">\
-                <title>\(escaped(shade.title))</title></rect>
+                <title>\(shade.title.asMarkup)</title></rect>
                 """
         }
     }
@@ -168,7 +168,7 @@ private struct DiagramDrawing {
             case .arrow(let from, let to, let isCut): arrow(row, x(from), x(to), y, isCut: isCut)
             case .mark(let lane): mark(row, x(lane), y, isLast: lane == lanes.last)
             }
-        return "<g class=\"\(row.tone.rawValue)\"><title>\(escaped(row.title))</title>\(content)</g>"
+        return "<g class=\"\(row.tone.rawValue)\"><title>\(row.title.asMarkup)</title>\(content)</g>"
     }
 
     private func arrow(_ row: DiagramRows.Row, _ from: Int, _ to: Int, _ y: Int, isCut: Bool) -> String {
@@ -216,30 +216,13 @@ private struct DiagramDrawing {
 
     /// A text that fits into a width, escaped.
     private func text(_ text: String, within width: Int) -> String {
-        escaped(fits(text, within: width) ? text : text.prefix(Self.limit(width) - 1) + "…")
+        (fits(text, within: width) ? text : text.prefix(Self.limit(width) - 1) + "…").asMarkup
     }
 
     private func fits(_ text: String, within width: Int) -> Bool { text.count <= Self.limit(width) }
 
     /// How many characters fit into a width.
     private static func limit(_ width: Int) -> Int { max(4, width * 10 / characterWidth) }
-
-    private func escaped(_ text: some StringProtocol) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            // XML 1.0 has no other control characters, nor these two.
-            case "\t", "\n", "\r": escaped += " "
-            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
 
     private static let style = """
         <style>

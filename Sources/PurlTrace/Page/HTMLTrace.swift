@@ -83,10 +83,3 @@ private enum Player {
         return "sha256-" + Data(digest.finalize()).base64EncodedString()
     }
 }
-
-extension String {
-    /// The text as HTML has it in an element.
-    fileprivate var asMarkup: String {
-        replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-    }
-}
