@@ -67,15 +67,20 @@ struct ProxyDictionary: Sendable {
 
     // MARK: Reading
 
-    /// The value of the first of these keys that is there.
-    func text(_ keys: String...) throws(ProxyFault) -> String? {
-        guard let key = keys.first(where: { values[$0] != nil }) else { return nil }
-        return switch values[key] {
+    func text(_ key: String) throws(ProxyFault) -> String? {
+        switch values[key] {
         case nil: nil
         case .text(let text): text
         case .number(let number): throw .badValue(key: key, value: "\(number)")
         case .list: throw .badValue(key: key, value: "a list")
         }
+    }
+
+    /// The user or the password of the first of these keys that is there. One of digits may be a number.
+    func credential(_ keys: String...) throws(ProxyFault) -> String? {
+        guard let key = keys.first(where: { values[$0] != nil }) else { return nil }
+        if case .number(let number) = values[key] { return "\(number)" }
+        return try text(key)
     }
 
     func number(_ key: String) throws(ProxyFault) -> Int? {
@@ -117,8 +122,9 @@ extension ProxyDictionary {
         guard let host = try text("\(kind)Proxy"), !host.isEmpty else { throw .noHost }
         return .http(
             try HTTPProxy(
-                host, port: try number("\(kind)Port"), user: try text("\(kind)ProxyUsername", "kCFProxyUsernameKey"),
-                password: try text("\(kind)ProxyPassword", "kCFProxyPasswordKey")))
+                host, port: try number("\(kind)Port"),
+                user: try credential("\(kind)ProxyUsername", "kCFProxyUsernameKey"),
+                password: try credential("\(kind)ProxyPassword", "kCFProxyPasswordKey")))
     }
 
     private func socksProxy() throws(ProxyFault) -> Proxy? {
@@ -127,8 +133,8 @@ extension ProxyDictionary {
         return .socks(
             try SOCKSProxy(
                 host, port: try number(kCFNetworkProxiesSOCKSPort),
-                user: try text("SOCKSUser", kCFStreamPropertySOCKSUser, "kCFProxyUsernameKey"),
-                password: try text("SOCKSPassword", kCFStreamPropertySOCKSPassword, "kCFProxyPasswordKey")))
+                user: try credential("SOCKSUser", kCFStreamPropertySOCKSUser, "kCFProxyUsernameKey"),
+                password: try credential("SOCKSPassword", kCFStreamPropertySOCKSPassword, "kCFProxyPasswordKey")))
     }
 
     /// A session that is to use a proxy of another kind must not load without one.

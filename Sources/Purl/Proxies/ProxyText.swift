@@ -39,12 +39,16 @@ extension HTTPProxy {
         guard let address = SocketAddress(literal: text, port: 0), address.family == .ipv6, !text.hasPrefix("[") else {
             return text
         }
-        return "[\(text)]"
+        // A URL has the scope encoded (RFC 6874 §2).
+        return "[\(text.replacing("%", with: "%25"))]"
     }
 
     /// A text for an error, which ends in logs: without what may be a password.
     static func hidingUser(_ text: String) -> String {
-        text.lastIndex(of: "@").map { String(text[text.index(after: $0)...]) } ?? text
+        // By bytes: with the letter that follows an "@" may be one `Character`.
+        let bytes = text.utf8
+        guard let end = bytes.lastIndex(of: UInt8(ascii: "@")) else { return text }
+        return String(decoding: bytes[bytes.index(after: end)...], as: UTF8.self)
     }
 }
 

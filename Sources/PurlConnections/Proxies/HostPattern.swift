@@ -1,3 +1,4 @@
+internal import PurlHTTP
 internal import PurlIO
 
 /// One entry of a list of hosts that are reached without a proxy: an exception of a configuration, or a part of
@@ -45,12 +46,14 @@ package struct HostPattern: Hashable, Sendable {
         }
         if let range = AddressRange(name) {
             kind = .addresses(range)
-        } else if name.contains("*") {
-            kind = .wildcard(String(name))
+            return
+        }
+        let domain = Punycode.encode(domain: String(name.trimming(while: { $0 == "." })))
+        if name.contains("*") {
+            kind = .wildcard(domain)
         } else {
-            let domain = name.trimming(while: { $0 == "." })
             guard !domain.isEmpty, !domain.contains("/") else { return nil }
-            kind = .domain(String(domain))
+            kind = .domain(domain)
         }
     }
 

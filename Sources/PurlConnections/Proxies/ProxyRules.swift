@@ -7,14 +7,14 @@ package struct ProxyRules: Sendable {
         /// In small letters, without the dot that may end a full name.
         let name: String
         let port: UInt16
-        /// The address, when the host is given in digits.
+        /// The address, when the host is given in digits, also in those that only a look-up of names takes for one.
         let address: SocketAddress?
 
         init(_ name: String, port: UInt16) {
             let name = name.lowercased()
             self.name = name.hasSuffix(".") ? String(name.dropLast()) : name
             self.port = port
-            address = SocketAddress(literal: name, port: port)
+            address = SocketAddress(literal: name, port: port) ?? SocketAddress(shortened: name, port: port)
         }
     }
 

@@ -13,7 +13,7 @@ package struct Tunnel {
     /// - Returns: `nil` for a socket of this machine, which no proxy reaches.
     package init?(to server: Endpoint) {
         guard case .host(let host, let port) = server else { return nil }
-        authority = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        authority = "\(TargetURI.bracketed(host)):\(port)"
     }
 
     /// The request, with those fields of the server's request that concern the proxy.

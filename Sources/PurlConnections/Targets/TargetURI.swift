@@ -70,7 +70,8 @@ package struct TargetURI: Sendable {
         }
     }
 
-    private static func bracketed(_ host: String) -> String {
+    /// A host as fields and request targets have it.
+    static func bracketed(_ host: String) -> String {
         guard host.utf8.contains(UInt8(ascii: ":")) else { return host }
         // A scope means something to this machine only and is not sent (RFC 6874 §4).
         return "[\(host.prefix { $0 != "%" })]"

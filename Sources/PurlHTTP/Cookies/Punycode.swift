@@ -1,11 +1,11 @@
 /// The form of names in Unicode in the DNS (RFC 3492): `bücher` is `xn--bcher-kva` there.
-enum Punycode {
+package enum Punycode {
     private static let base: UInt32 = 36
     private static let leastThreshold: UInt32 = 1
     private static let largestThreshold: UInt32 = 26
 
     /// The domain with each of its names that is not ASCII in the form of the DNS. Names are not normalised.
-    static func encode(domain: String) -> String {
+    package static func encode(domain: String) -> String {
         domain.split(separator: ".", omittingEmptySubsequences: false).map { name in
             // A longer name is none of the DNS, and its numbers could be too large.
             name.utf8.allSatisfy { $0 < 0x80 } || name.unicodeScalars.count > 63 ? String(name) : "xn--" + encode(name)

@@ -26,6 +26,15 @@ package struct SocketAddress: Sendable, Hashable {
         }
     }
 
+    /// An IPv4 address of fewer numbers than four, or with octal or hexadecimal ones: `127.1`, `0x7f000001`. The system's
+    /// look-up of names takes these for addresses. `nil` when `text` is anything else.
+    package init?(shortened text: String, port: UInt16) {
+        var address = in_addr()
+        // `inet_aton` ignores what follows a space.
+        guard text.utf8.allSatisfy({ $0 > UInt8(ascii: " ") }), inet_aton(text, &address) != 0 else { return nil }
+        storage = .ipv4(address.s_addr, port: port)
+    }
+
     /// A Unix-domain socket's path. Throws `ENAMETOOLONG` when the system cannot hold it, `EINVAL` when it is empty or
     /// has a NUL in it.
     package init(unixPath: String) throws(SystemError) {

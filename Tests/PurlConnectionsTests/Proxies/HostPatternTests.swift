@@ -28,6 +28,12 @@ struct HostPatternTests {
             Row(pattern: "*a*b*", matches: ["ab", "xaybz", "aab"], differs: ["ba", "b", "x"]),
             Row(pattern: "*", matches: ["anything", "127.0.0.1", "::1"]),
             Row(pattern: "localhost", matches: ["localhost"], differs: ["127.0.0.1"]),
+            // What the look-up of names takes for the same address.
+            Row(
+                pattern: "127.0.0.0/8", matches: ["127.1", "2130706433", "0x7f000001", "0177.0.0.1"],
+                differs: ["127.1.example", "128.1", "127.1 x"]),
+            Row(pattern: "bücher.example", matches: ["xn--bcher-kva.example", "a.xn--bcher-kva.example"]),
+            Row(pattern: "*.Bücher.example:81", matches: ["a.xn--bcher-kva.example:81"]),
             Row(pattern: "127.0.0.1", matches: ["127.0.0.1"], differs: ["127.0.0.2", "localhost", "1.127.0.0.1"]),
             Row(pattern: "10.0.0.0/8", matches: ["10.0.0.0", "10.255.1.2"], differs: ["11.0.0.0", "10.example.com"]),
             Row(pattern: "192.168.16.0/20", matches: ["192.168.31.255"], differs: ["192.168.32.0", "192.168.15.255"]),

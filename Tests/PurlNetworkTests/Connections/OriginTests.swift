@@ -128,6 +128,8 @@ struct TunnelTests {
         "The request target and Host name the server and its port",
         arguments: [
             ("ws://a/path", "a:80"), ("ws://A:8080/", "a:8080"), ("tcp://[::1]:22", "[::1]:22"), ("wss://a/", "a:443"),
+            // RFC 6874 §4
+            ("ws://[fe80::1%25lo]:82/", "[fe80::1]:82"),
         ])
     func namesTheServer(url: String, authority: String) throws {
         let origin = try #require(URL(string: url).flatMap { Origin($0) })

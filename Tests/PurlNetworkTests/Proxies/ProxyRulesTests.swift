@@ -41,7 +41,6 @@ struct ProxyRulesTests {
     static let dictionaries: [Row] = [
         Row("none: the environment's", nil, "environment:80"),
         Row("empty", [:], "direct"),
-        Row("empty", [:], "direct"),
         Row("enabled", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPPort": 8080], "p:8080"),
         Row("by a Bool", ["HTTPEnable": true, "HTTPProxy": "p", "HTTPPort": 8080], "p:8080"),
         Row("by an NSNumber", ["HTTPEnable": NSNumber(1), "HTTPProxy": "p", "HTTPPort": NSNumber(8080)], "p:8080"),
@@ -76,12 +75,26 @@ struct ProxyRulesTests {
             "a user", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPProxyUsername": "me", "HTTPProxyPassword": "x"],
             "me:x at p:80"),
         Row(
+            "a user and a password of digits",
+            ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPProxyUsername": 7, "HTTPProxyPassword": NSNumber(83_625_417)],
+            "7:83625417 at p:80"),
+        Row(
+            "a password that is none", ["HTTPEnable": 1, "HTTPProxy": "p", "HTTPProxyPassword": ["secret"]],
+            "“a list” is not a value for “HTTPProxyPassword”"),
+        Row(
+            "a URL that is none, with a letter that joins the “@”",
+            ["HTTPEnable": 1, "HTTPProxy": "http://me:secret@\u{301}a b"], "“\u{301}a b” names no proxy"),
+        Row(
             "a user, in other words",
             ["HTTPEnable": 1, "HTTPProxy": "p", "kCFProxyUsernameKey": "me", "kCFProxyPasswordKey": "x"],
             "me:x at p:80"),
         Row(
             "an exception", ["HTTPEnable": 1, "HTTPProxy": "p", "ExceptionsList": ["other.org", "*.example.com"]],
             "direct", url: "http://www.example.com/"),
+        Row(
+            "an exception in letters beyond ASCII",
+            ["HTTPEnable": 1, "HTTPProxy": "p", "ExceptionsList": ["München.example"]], "direct",
+            url: "http://www.münchen.example/"),
         Row(
             "another host than the exception",
             ["HTTPEnable": 1, "HTTPProxy": "p", "ExceptionsList": ["*.example.com"]], "p:80",
@@ -115,6 +128,11 @@ struct ProxyRulesTests {
             "“https” proxies are not supported; Purl speaks to “http” and “socks5” ones"),
         Row("a SOCKS proxy", ["SOCKSEnable": 1, "SOCKSProxy": "p"], "p:1080"),
         Row("a SOCKS proxy with a port", ["SOCKSEnable": 1, "SOCKSProxy": "::1", "SOCKSPort": 99], "[::1]:99"),
+        Row("a SOCKS proxy of an interface", ["SOCKSEnable": 1, "SOCKSProxy": "fe80::1%lo"], "[fe80::1%lo]:1080"),
+        Row("an HTTP proxy of an interface", ["HTTPEnable": 1, "HTTPProxy": "fe80::1%lo"], "[fe80::1%lo]:80"),
+        Row(
+            "a SOCKS proxy with a user and a password of digits",
+            ["SOCKSEnable": 1, "SOCKSProxy": "p", "SOCKSUser": "u", "SOCKSPassword": 12], "u:12 at p:1080"),
         Row(
             "a SOCKS proxy with a user", ["SOCKSEnable": 1, "SOCKSProxy": "p", "SOCKSUser": "u", "SOCKSPassword": "w"],
             "u:w at p:1080"),
@@ -237,7 +255,8 @@ struct ProxyRulesTests {
         "The environment's proxy is never used for this machine",
         arguments: [
             ("localhost", true), ("LOCALHOST.", true), ("a.localhost", true), ("127.0.0.1", true), ("127.1.2.3", true),
-            ("[::1]", true), ("[::ffff:127.0.0.1]", true), ("128.0.0.1", false), ("[::2]", false),
+            ("127.1", true), ("0x7f000001", true), ("[::1]", true), ("[::ffff:127.0.0.1]", true), ("128.0.0.1", false),
+            ("[::2]", false),
             ("notlocalhost", false), ("localhost.example.com", false),
         ])
     func thisMachine(host: String, isDirect: Bool) throws {
