@@ -101,31 +101,27 @@ struct SecureStreamTests {
         #expect(stage.server.streams.map(\.byteCount) == [10])
     }
 
-    @Test("A stream that takes no more writes does not become secure: no handshake follows the half of a write")
-    func cutShort() async throws {
+    @Test(
+        "A stream that takes no more writes does not become secure: no handshake follows the half of a write",
+        arguments: [
+            (true, "An earlier write could not be finished, so nothing can follow it."),
+            (false, "The stream is closed for writing."),
+        ])
+    func unwritable(cutsShort: Bool, sentence: String) async throws {
         let stage = try await SecureStage({ $0.plainBytes = (fromClient: .max, fromServer: 0) }, stream: .listening)
         let witness = StreamWitness()
         let session = stage.session(witness)
         let task = task(stage, in: session)
-        let code = await errorCode { try await task.write(Data(count: SocketRoom.overflowingSize), timeout: 0.3) }
-        #expect(code == .timedOut)
+        if cutsShort {
+            let code = await errorCode { try await task.write(Data(count: SocketRoom.overflowingSize), timeout: 0.3) }
+            #expect(code == .timedOut)
+        } else {
+            task.closeWrite()
+        }
         task.startSecureConnection()
         await witness.completion()
-        #expect(witness.error?.failureSentence == "An earlier write could not be finished, so nothing can follow it.")
+        #expect(witness.error?.failureSentence == sentence)
         #expect(stage.gate.seen.hellos.isEmpty && stage.provider.requests.isEmpty)
-    }
-
-    @Test("A stream that is closed for writing does not become secure")
-    func closed() async throws {
-        let stage = try await SecureStage({ $0.plainBytes = (fromClient: .max, fromServer: 0) }, stream: .listening)
-        let witness = StreamWitness()
-        let session = stage.session(witness)
-        let task = task(stage, in: session)
-        task.closeWrite()
-        task.startSecureConnection()
-        await witness.completion()
-        #expect(witness.error?.failureSentence == "The stream is closed for writing.")
-        #expect(stage.provider.requests.isEmpty)
     }
 
     @Test("A stream that is cancelled in its handshake closes the connection")
