@@ -37,6 +37,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var isCancelled = false
         /// `suspend` and `resume` nest; a new task has been suspended once.
         var suspensions = 1
+        /// One of the suspensions is the progress's.
+        var isPaused = false
         var currentRequest: URLRequest?
         /// The header fields that went over the wire for it, the client's own included.
         var sentFields: HeaderFields?
@@ -132,40 +134,57 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Starts the task, or takes back one ``URLSessionTask/suspend()``.
     open func resume() {
-        let successor = values.withLock { values in
-            guard values.state == .suspended, values.suspensions > 0 else { return values.successor }
-            values.suspensions -= 1
-            if values.suspensions == 0 {
-                values.state = .running
-                values.trace?.call(.resume)
-                keep { $0.isRunning = true }
-                send { $0?.resume() }
-            }
-            return nil
+        values.withLock { takeBackSuspension(&$0) }?.resume()
+    }
+
+    /// - Returns: The task that the call is meant for, where that is another one.
+    private func takeBackSuspension(_ values: inout Values) -> URLSessionTask? {
+        guard values.state == .suspended, values.suspensions > 0 else { return values.successor }
+        values.suspensions -= 1
+        if values.suspensions == 0 {
+            values.state = .running
+            values.trace?.call(.resume)
+            keep { $0.isRunning = true }
+            send { $0?.resume() }
         }
-        successor?.resume()
+        return nil
     }
 
     /// Pauses the task: nothing is read from or written to its connection until as many ``resume()`` calls have
     /// followed. The server's sends block once the socket's buffers are full. The time-out of the request stands
     /// still meanwhile. A delegate may still receive what had arrived before.
     open func suspend() {
-        let successor = values.withLock { values in
-            switch values.state {
-            case .running:
-                values.state = .suspended
-                values.suspensions += 1
-                values.trace?.call(.suspend)
-                keep { $0.isRunning = false }
-                send { $0?.suspend() }
-            case .suspended:
-                values.suspensions += 1
-            case .canceling, .completed:
-                return values.successor
-            }
-            return nil
+        values.withLock { addSuspension(&$0) }?.suspend()
+    }
+
+    /// - Returns: The task that the call is meant for, where that is another one.
+    private func addSuspension(_ values: inout Values) -> URLSessionTask? {
+        switch values.state {
+        case .running:
+            values.state = .suspended
+            values.suspensions += 1
+            values.trace?.call(.suspend)
+            keep { $0.isRunning = false }
+            send { $0?.suspend() }
+        case .suspended:
+            values.suspensions += 1
+        case .canceling, .completed:
+            return values.successor
         }
-        successor?.suspend()
+        return nil
+    }
+
+    /// Suspends the task once while its progress is paused. What counts is the progress's state: its handlers are called for
+    /// each call, also where that changes nothing, and not always in the order of the calls.
+    private func followProgress() {
+        let successor: URLSessionTask? = values.withLock { values in
+            guard let progress = values.progress else { return values.successor }
+            let isPaused = progress.isPaused
+            guard isPaused != values.isPaused else { return nil }
+            values.isPaused = isPaused
+            return isPaused ? addSuspension(&values) : takeBackSuspension(&values)
+        }
+        successor?.followProgress()
     }
 
     /// Ends the task: it completes with `URLError.cancelled`, unless it was over already.
@@ -330,7 +349,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     /// The task's progress in bytes (for an upload, those sent and those received), indeterminate while the length is
-    /// unknown. Cancelling, pausing and resuming it cancels, suspends and resumes the task.
+    /// unknown. Cancelling it cancels the task; pausing it, or the one it is a part of, suspends the task until it is resumed.
     open var progress: Progress {
         values.withLock { values in
             if let progress = values.progress { return progress }
@@ -338,9 +357,13 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             progress.kind = .file
             progress.isCancellable = true
             progress.isPausable = true
-            control(by: progress)
             values.progress = progress
             show(values.counts, in: progress)
+            if values.state != .completed {
+                control(by: progress)
+            } else if values.error == nil {
+                Self.finish(progress, at: completedBytes(values.counts))
+            }
             return progress
         }
     }
@@ -563,8 +586,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     private func control(by progress: Progress) {
         progress.cancellationHandler = { [weak self] in self?.cancel() }
-        progress.pausingHandler = { [weak self] in self?.suspend() }
-        progress.resumingHandler = { [weak self] in self?.resume() }
+        progress.pausingHandler = { [weak self] in self?.followProgress() }
+        progress.resumingHandler = { [weak self] in self?.followProgress() }
     }
 
     /// The URL that the task's errors name.

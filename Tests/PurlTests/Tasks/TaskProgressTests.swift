@@ -143,6 +143,62 @@ struct TaskProgressTests {
         #expect(progress.fractionCompleted == 1)
     }
 
+    @Test("A task is suspended once while its progress is paused, however often and in whatever order that is reported")
+    func reports() async throws {
+        let server = try makeServer()
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: server.url("/stalled")).resumed()
+        let progress = task.progress
+        // Foundation calls them on threads of its own.
+        let pause = try #require(progress.pausingHandler)
+        let resume = try #require(progress.resumingHandler)
+        (progress.pausingHandler, progress.resumingHandler) = (nil, nil)
+        resume()
+        pause()
+        #expect(task.state == .running)
+        progress.pause()
+        pause()
+        pause()
+        #expect(task.state == .suspended)
+        progress.resume()
+        resume()
+        #expect(task.state == .running)
+        task.suspend()
+        progress.resume()
+        resume()
+        #expect(task.state == .suspended, "the program has suspended it")
+        task.cancel()
+        await witness.completion()
+    }
+
+    @Test(
+        "The progress of a task that is over is finished, also when it is asked for then",
+        arguments: ["/file", "/empty", "/chunked", "/none"])
+    func askedLate(path: String) async throws {
+        let server = try makeServer()
+        server.route("/none", .status(204))
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: server.url(path)).resumed()
+        await witness.completion()
+        let parent = Progress(totalUnitCount: 1)
+        parent.addChild(task.progress, withPendingUnitCount: 1)
+        #expect(task.progress.isFinished && !task.progress.isIndeterminate)
+        #expect(task.progress.completedUnitCount == max(1, task.countOfBytesReceived))
+        #expect(parent.isFinished)
+    }
+
+    @Test("The progress of a task that has failed is not finished when it is asked for then")
+    func askedAfterFailure() async throws {
+        let server = try makeServer()
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: server.url("/stalled")).resumed()
+        await witness.wait { $0.contains(.data(25_000)) }
+        task.cancel()
+        await witness.completion()
+        #expect(!task.progress.isFinished)
+        #expect(task.progress.completedUnitCount == 25_000)
+    }
+
     @Test("A progress that outlives its task has no effect and keeps no object alive")
     func outliving() async throws {
         let server = try makeServer()
