@@ -115,7 +115,8 @@ class Target:
                     record = plistlib.load(file)
                 # A download that ends while it moves the whole file to its place leaves the record of one under way, in
                 # which all that was written counts.
-                return self.size() if record.get("state") == "writing" else record["bytesReceived"]
+                is_whole = record.get("state") == "writing" and self.size() == record.get("totalBytes")
+                return record["totalBytes"] if is_whole else record["bytesReceived"]
         return 0
 
     def expect_unfinished(self, when):
