@@ -308,7 +308,7 @@ private final class GateConnection {
         }
         let open = bytes.prefix(plain.fromClient)
         plain.fromClient -= open.count
-        if !open.isEmpty { server?.send(Array(open)) }
+        if !open.isEmpty { passOn(Array(open)) }
         reader.append(bytes.dropFirst(open.count))
         do {
             while let (kind, bytes) = try reader.next() { take(kind, bytes) }
@@ -323,8 +323,7 @@ private final class GateConnection {
         case .content:
             record.change { $0.contentBytes += bytes.count }
             if let alert = script.alertForContent { return send(alert) }
-            server?.send(bytes)
-            if let server, server.waiting > Self.limit { client.isReading = false }
+            passOn(bytes)
         case .closeNotify:
             record.change { $0.closeNotifies += 1 }
             clientHasEnded = true
@@ -333,6 +332,12 @@ private final class GateConnection {
         case .newKey: record.change { $0.newKeys += 1 }
         case .serverHello, .ticket, .keyRequest: stop()
         }
+    }
+
+    private func passOn(_ bytes: [UInt8]) {
+        guard let server else { return }
+        server.send(bytes)
+        if server.waiting > Self.limit { client.isReading = false }
     }
 
     private func greet(_ name: String) {

@@ -108,11 +108,16 @@ struct SecureStreamTests {
             (false, "The stream is closed for writing."),
         ])
     func unwritable(cutsShort: Bool, sentence: String) async throws {
-        let stage = try await SecureStage({ $0.plainBytes = (fromClient: .max, fromServer: 0) }, stream: .listening)
+        let deaf = ServerGate()
+        defer { deaf.open() }
+        let stage = try await SecureStage(
+            { $0.plainBytes = (fromClient: .max, fromServer: 0) }, stream: .listening.notReading(until: deaf))
         let witness = StreamWitness()
         let session = stage.session(witness)
         let task = task(stage, in: session)
         if cutsShort {
+            // The connection is open, so that only writing takes time.
+            try await task.write("x")
             let code = await errorCode { try await task.write(Data(count: SocketRoom.overflowingSize), timeout: 0.3) }
             #expect(code == .timedOut)
         } else {
