@@ -39,9 +39,9 @@ let package = Package(
             name: "PurlCommand",
             dependencies: ["Purl", "PurlDownloads", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"]),
         .executableTarget(name: "PurlProgram", dependencies: ["PurlCommand"]),
-        // All tests are one program; this tells it how many to run at a time.
-        .target(name: "SomeAtATime", path: "Tests/SomeAtATime"),
-        .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP", "SomeAtATime"]),
+        // All tests are one program; this tells it how many to run at a time, and lets it open enough files.
+        .target(name: "TestProcess", path: "Tests/TestProcess"),
+        .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP", "TestProcess"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
         .testTarget(name: "PurlConnectionsTests", dependencies: ["PurlConnections", "PurlIO"]),
         .testTarget(
