@@ -1,8 +1,7 @@
 internal import PurlHTTP
 internal import PurlIO
 
-/// One user's credential for one protection space, and the proof that each request carries. The tasks of a session
-/// share it, so that no two requests use the same nonce count.
+/// One user's credential for one protection space, and the proof that each request carries.
 @NetworkActor
 final class Login {
     /// Where the credential came from.
@@ -62,12 +61,16 @@ final class Login {
     }
 
     /// The value of the credentials' field for one request, which counts as a use of the nonce.
-    func proof(method: RequestMethod, target: String) -> String {
+    ///
+    /// - Parameter nonces: Those that the session's requests have used.
+    func proof(method: RequestMethod, target: String, counting nonces: NonceCounts) -> String {
         switch proof {
         case .basic(let value):
             return value
         case .digest(var response):
-            let value = response.authorization(method: method, uri: target, clientNonce: Self.makeNonce())
+            let value = response.authorization(
+                method: method, uri: target, clientNonce: Self.makeNonce(),
+                nonceCount: nonces.countUse(of: response.challenge.nonce, at: peer))
             proof = .digest(response)
             return value
         }
@@ -118,12 +121,40 @@ final class Login {
     }
 }
 
+/// How many of a session's requests have used each nonce: a server takes a count that it has seen for a replay, whichever
+/// login the request belongs to (RFC 7616 §3.4).
+@NetworkActor
+final class NonceCounts {
+    /// Bounds what servers that invent nonces make a session remember.
+    private static let maximum = 256
+
+    /// The one that was used last at the end.
+    private var uses: [(nonce: String, peer: AuthenticationPeer, count: UInt32)] = []
+
+    nonisolated init() {}
+
+    /// Counts a request. Returns how many have used the nonce, this one included.
+    func countUse(of nonce: String, at peer: AuthenticationPeer) -> UInt32 {
+        var count: UInt32 = 0
+        if let place = uses.lastIndex(where: { $0.nonce == nonce && $0.peer == peer }) {
+            count = uses.remove(at: place).count
+        } else if uses.count == Self.maximum {
+            uses.removeFirst()
+        }
+        count &+= 1
+        uses.append((nonce, peer, count))
+        return count
+    }
+}
+
 /// The logins that a session's servers have accepted. Later requests below their paths carry the proof unasked.
 @NetworkActor
 final class LoginCache {
     /// Bounds what a server that invents realms makes a session remember.
     private static let maximumPerPeer = 16
 
+    /// What the requests of the logins have used, also of those that were refused or are for one task alone.
+    let nonces = NonceCounts()
     /// Of each peer, the latest last.
     private var logins: [AuthenticationPeer: [Login]] = [:]
 

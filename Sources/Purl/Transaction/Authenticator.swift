@@ -99,7 +99,7 @@ struct Authenticator {
             round.carried = .nothing
         }
         if case .login(let login, _) = round.carried {
-            head.fields.append(field, login.proof(method: head.method, target: target))
+            head.fields.append(field, login.proof(method: head.method, target: target, counting: session.logins.nonces))
         }
         rounds[peer] = round
     }

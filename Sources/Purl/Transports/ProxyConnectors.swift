@@ -108,7 +108,8 @@ private struct AuthenticatedTunnelRequester: TunnelRequester {
         var fields: HeaderFields = [.userAgent: HeaderFields.standardUserAgent]
         if let login = round.pending ?? logins.logins(at: peer).last {
             round.carried = .login(login, unasked: round.pending == nil)
-            fields.append(.proxyAuthorization, login.proof(method: .connect, target: target))
+            let proof = login.proof(method: .connect, target: target, counting: logins.nonces)
+            fields.append(.proxyAuthorization, proof)
         }
         return fields
     }

@@ -1,9 +1,8 @@
-/// The response to a digest challenge, for as many requests as the server accepts the nonce (RFC 7616 §3.4).
+/// The response to a digest challenge, for as many requests as the server accepts the nonce (RFC 7616 §3.4). How many have
+/// used it is for the client to count: the nonce may be that of other responses, too.
 package struct DigestResponse: Sendable {
     /// The challenge that this responds to.
     package private(set) var challenge: DigestChallenge
-    /// How many requests have used this nonce.
-    package private(set) var nonceCount: UInt32 = 0
 
     private let user: String
     private let password: String
@@ -17,10 +16,12 @@ package struct DigestResponse: Sendable {
         self.password = password
     }
 
-    /// The value of `Authorization` or `Proxy-Authorization` for one request; counts the request. `uri` is the request
-    /// target as it goes on the wire; `clientNonce` is fresh and hard to guess.
-    package mutating func authorization(method: RequestMethod, uri: String, clientNonce: String) -> String {
-        nonceCount &+= 1
+    /// The value of `Authorization` or `Proxy-Authorization` for one request. `uri` is the request target as it goes on the
+    /// wire; `clientNonce` is fresh and hard to guess; `nonceCount` is the number of requests that have used the nonce, this
+    /// one included.
+    package mutating func authorization(
+        method: RequestMethod, uri: String, clientNonce: String, nonceCount: UInt32
+    ) -> String {
         var clientNonce = clientNonce
         if algorithm.isSession {
             clientNonce = sessionNonce ?? clientNonce
@@ -42,7 +43,6 @@ package struct DigestResponse: Sendable {
     /// Takes the server's nonce for the next request: `nextnonce` of `Authentication-Info` (RFC 7616 §3.5).
     package mutating func use(nextNonce: String) {
         challenge.nonce = nextNonce
-        nonceCount = 0
         sessionNonce = nil
     }
 

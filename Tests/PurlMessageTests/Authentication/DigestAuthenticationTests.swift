@@ -2,6 +2,7 @@ import Foundation
 import Purl
 import PurlHTTP
 import PurlTesting
+import Synchronization
 import Testing
 
 @testable import SessionFixtures
@@ -110,6 +111,43 @@ struct DigestAuthenticationTests {
             for try await body in group { #expect(body == ProtectedResource.inside) }
         }
         #expect(digestServer.entries.map(\.count) == Array(1...21))
+    }
+
+    @Test(
+        "A server with one nonce for all, which takes each count once, lets all in: whatever logins the requests belong to",
+        arguments: [URLCredential.Persistence.forSession, .none], [true, false])
+    func oneNonce(persistence: URLCredential.Persistence, namesNextNonce: Bool) async throws {
+        let server = try LoopbackServer()
+        let counts = Mutex<(seen: Set<String>, replays: Int)>(([], 0))
+        server.fallback(
+            .computed { request in
+                let challenge = #"Digest realm="vault", nonce="one", qop="auth""#
+                guard let value = request.fields["Authorization"] else {
+                    return .text("who are you?").status(401).field("WWW-Authenticate", challenge)
+                }
+                let count = Challenge.all(in: [.authorization: value], .authorization).first?.parameter("nc") ?? ""
+                let isNew = counts.withLock { counts in
+                    let isNew = counts.seen.insert(count).inserted
+                    if !isNew { counts.replays += 1 }
+                    return isNew
+                }
+                guard isNew else { return .text("again?").status(401).field("WWW-Authenticate", challenge) }
+                let inside = Reply.text("inside")
+                return namesNextNonce ? inside.field("Authentication-Info", #"nextnonce="one""#) : inside
+            })
+        let session = sandbox.session(
+            ProtectedResource.witness(
+                .useCredential,
+                ProtectedResource.credential(ProtectedResource.user, ProtectedResource.password, persistence)))
+        for round in 0..<2 {
+            try await withThrowingTaskGroup(of: Data.self) { group in
+                for number in 0..<6 {
+                    group.addTask { try await session.data(from: server.url("/\(round)/\(number)")).0 }
+                }
+                for try await body in group { #expect(body == ProtectedResource.inside) }
+            }
+        }
+        #expect(counts.withLock { $0.replays } == 0)
     }
 
     @Test("A stale nonce is renewed without a call of the delegate", arguments: [true, false])

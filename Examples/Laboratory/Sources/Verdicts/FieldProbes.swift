@@ -92,7 +92,8 @@ enum FieldProbes {
         var response = DigestResponse(digest, user: user, password: password)
         for _ in 1...2 {
             transcript.line(
-                "digest", response.authorization(method: "GET", uri: "/a?b=c", clientNonce: "0123456789abcdef"))
+                "digest",
+                response.authorization(method: "GET", uri: "/a?b=c", clientNonce: "0123456789abcdef", nonceCount: 1))
         }
         transcript.line("next", AuthenticationInfo(fields, .wwwAuthenticate).nextNonce.word)
     }

@@ -25,7 +25,8 @@ extension FuzzTarget {
         guard let digest = DigestChallenge.first(in: challenges) else { return }
         var response = DigestResponse(digest, user: user, password: password)
         for count in 1...2 {
-            let answer = response.authorization(method: "GET", uri: "/a?b=c", clientNonce: "0123456789abcdef")
+            let answer = response.authorization(
+                method: "GET", uri: "/a?b=c", clientNonce: "0123456789abcdef", nonceCount: UInt32(count))
             Answers.requireOneField(answer)
             var sent = HeaderFields()
             sent.append(.authorization, answer)
@@ -36,8 +37,9 @@ extension FuzzTarget {
             requireSame(read.first?.parameter("opaque"), digest.opaque.map(FieldText.plain), "so does what is opaque")
             if digest.offersAuth { requireSame(read.first?.parameter("nc"), "0000000\(count)", "requests are counted") }
         }
-        response.use(nextNonce: AuthenticationInfo(fields, .wwwAuthenticate).nextNonce ?? "n")
-        requireSame(response.nonceCount, 0, "a new nonce is counted anew")
+        let next = AuthenticationInfo(fields, .wwwAuthenticate).nextNonce ?? "n"
+        response.use(nextNonce: next)
+        requireSame(response.challenge.nonce, next, "a new nonce is used")
     }
 }
 
