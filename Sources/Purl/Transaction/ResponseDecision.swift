@@ -24,6 +24,11 @@ struct ReceivedResponse {
         }
     }
 
+    /// The same response, whose body comes from another source.
+    func from(_ source: any ResponseSource) -> ReceivedResponse {
+        ReceivedResponse(response: response, head: head, framing: framing, source: source)
+    }
+
     /// The length of the content; `nil` where the framing does not carry it, or it is that of a coded body.
     func contentLength(isCoded: Bool) -> Int64? {
         guard !isCoded else { return nil }

@@ -5,8 +5,8 @@ internal import PurlIO
 /// Carries out the decision about one response: asks the delegate where there is a question for it, and lets the body be
 /// received, or another request follow.
 ///
-/// While a question is open nothing is read from the response's source. An answer that comes when the response is no
-/// longer the current one has no effect.
+/// While a question is open the transaction receives nothing. What is left of a response that redirects, or asks for
+/// credentials, is set aside meanwhile. An answer that comes when the response is no longer the current one has no effect.
 @NetworkActor
 struct ResponseHandler {
     private let response: ReceivedResponse
@@ -78,6 +78,11 @@ struct ResponseHandler {
         }
     }
 
+    /// The same for a response that is set aside.
+    private func asideForLater() -> @Sendable @NetworkActor () -> ResponseHandler? {
+        ResponseHandler(transaction.setAside(response), to: transaction, of: transfer).later
+    }
+
     /// Lets an answer take effect, and then bytes be read again.
     private func resolve(_ effect: () -> Void) {
         transfer.continueAfterDecision(effect)
@@ -95,7 +100,8 @@ struct ResponseHandler {
             return succession.redirect(to: next)
         }
         transfer.hold(.deciding)
-        calls.askAboutRedirect(http, next) { [later] decision in
+        let later = asideForLater()
+        calls.askAboutRedirect(http, next) { decision in
             later()?.take(decision)
         }
     }
@@ -147,9 +153,10 @@ struct ResponseHandler {
         guard let offer = offers.first, calls.hasTaskDelegate else { return accept() }
         let round = transaction.outgoing.authenticationRound(with: peer)
         transfer.hold(.deciding)
+        let later = asideForLater()
         calls.askForCredential(
             offer.space, refused: round.lastRefused, failures: round.failureCount, response.response
-        ) { [later] disposition, credential in
+        ) { disposition, credential in
             later()?.take(disposition, credential, for: offer, others: offers.dropFirst(), from: peer)
         }
     }

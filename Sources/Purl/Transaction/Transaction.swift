@@ -497,6 +497,16 @@ final class Transaction: ExchangeClient {
         cacheTransaction?.offer(content: content, isFinal: true, calls)
     }
 
+    /// The delegate is asked about a response that leads to another request: what is left of it is received meanwhile.
+    /// Returns the response with its new source.
+    func setAside(_ response: ReceivedResponse) -> ReceivedResponse {
+        guard case .exchanging(let source as HTTPConnection, let message) = phase else { return response }
+        let rest = ResponseSetAside(from: source, for: self)
+        enter(.exchanging(rest, message))
+        rest.receive()
+        return response.from(rest)
+    }
+
     // MARK: What follows a response
 
     /// The upload that the request belongs to, where it may be resumed.

@@ -176,7 +176,8 @@ struct BasicAuthenticationTests {
         try await LoadForm.dataDelegate.load(URLRequest(url: url), witness: ProtectedResource.witness()).expectSuccess(
             ProtectedResource.inside)
         #expect(server.authorizations == [nil, ProtectedResource.basic])
-        #expect(server.acceptedConnections == 2)
+        // A short one in chunks may be complete before the delegate has answered.
+        #expect((index == 1 ? 1...2 : 2...2).contains(server.acceptedConnections))
     }
 
     @Test("A HEAD request is authenticated")
