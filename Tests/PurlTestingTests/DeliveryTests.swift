@@ -26,6 +26,38 @@ struct DeliveryTests {
         #expect(content.matches(part, at: 300_001))
     }
 
+    @Test("What is no regular file is not found, and does not stop the server", arguments: ["pipe", "folder"])
+    func special(kind: String) async throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: url) }
+        if kind == "pipe" {
+            #expect(mkfifo(url.path, 0o600) == 0)
+        } else {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        }
+        let server = try LoopbackServer()
+        server.route("/", .file(url))
+        server.route("/other", .text("other"))
+        let client = try RawClient(to: server)
+        await client.get("/")
+        #expect(await client.readResponse().head.hasPrefix("HTTP/1.1 404 "))
+        let next = try RawClient(to: server)
+        await next.get("/other")
+        #expect(await next.readResponse().body == Data("other".utf8))
+    }
+
+    @Test("The last byte of the longest content is a part of its own")
+    func lastByte() async throws {
+        let server = try LoopbackServer()
+        server.route("/", Reply.generated(size: .max).multipartRanges())
+        let client = try RawClient(to: server)
+        await client.get("/", "Range: bytes=9223372036854775806-")
+        let response = await client.readResponse()
+        #expect(response.head.hasPrefix("HTTP/1.1 206 "))
+        #expect(
+            String(decoding: response.body, as: UTF8.self).contains("bytes 9223372036854775806-9223372036854775806/"))
+    }
+
     @Test("The server stops sending to a client that does not read, and continues when it reads")
     func backPressure() async throws {
         let size = 64 << 20

@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlIO
 
 /// Where the bytes of a response's content come from.
 enum Content: Sendable {
@@ -18,26 +19,26 @@ final class ContentReader {
     private enum Storage {
         case data(Data)
         case generated(GeneratedContent)
-        case file(FileHandle)
+        case file(RegularFile)
         case arranged(ContentReader, MultipartRanges)
     }
 
     private let storage: Storage
-    private var piece = Data()
+    private var piece: [UInt8] = []
     private var pieceStart: Int64 = 0
 
     /// Opens the content.
     ///
-    /// - Throws: The error of opening a file.
-    convenience init(_ content: Content) throws {
+    /// - Throws: The error of opening a file, which has to be a regular one: a pipe without a writer would stop the server.
+    convenience init(_ content: Content) throws(SystemError) {
         switch content {
         case .data(let data):
             self.init(data)
         case .generated(let generated):
             self.init(.generated(generated), length: Int64(generated.size))
         case .file(let url):
-            let file = try FileHandle(forReadingFrom: url)
-            self.init(.file(file), length: Int64(clamping: try file.seekToEnd()))
+            let file = try RegularFile(reading: url.path)
+            self.init(.file(file), length: try file.status().length)
         }
     }
 
@@ -78,7 +79,7 @@ final class ContentReader {
                 let range = (Int(inner.lowerBound)..<Int(inner.upperBound)).clamped(to: 0..<bytes.count)
                 return bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
             case .content(let range):
-                let upperBound = min(range.upperBound, range.lowerBound + inner.upperBound)
+                let upperBound = range.lowerBound + min(Int64(range.count), inner.upperBound)
                 return content.withBytes(range.lowerBound + inner.lowerBound..<upperBound, body)
             }
         case .file(let file):
@@ -91,13 +92,8 @@ final class ContentReader {
         }
     }
 
-    private func load(_ offsets: Range<Int64>, from file: FileHandle) {
+    private func load(_ offsets: Range<Int64>, from file: RegularFile) {
         pieceStart = offsets.lowerBound
-        do {
-            try file.seek(toOffset: UInt64(offsets.lowerBound))
-            piece = try file.read(upToCount: offsets.count) ?? Data()
-        } catch {
-            piece = Data()
-        }
+        piece = (try? file.read(offsets.count, at: offsets.lowerBound)) ?? []
     }
 }

@@ -37,7 +37,7 @@ struct Response {
         } catch let error as EncodeError {
             self.init(failure: 500, "The reply cannot be written: \(error)", to: request)
         } catch {
-            self.init(failure: 404, "The reply's file cannot be read: \(error.localizedDescription)", to: request)
+            self.init(failure: 404, "The reply's file cannot be read: \(error)", to: request)
         }
     }
 
