@@ -316,6 +316,21 @@ public struct URLRequest: Hashable, Sendable {
         change { $0.fields = lines }
     }
 
+    /// Takes over the fields that it was sent with, but for those that were added for that one time. Sent again, perhaps to
+    /// another server or by another login, it would carry them as its own.
+    mutating func adoptFields(of sent: HeaderFields) {
+        var fields = sent
+        for name in Self.fieldsOfOneSending where value(forHTTPHeaderField: name.text) == nil {
+            fields.removeAll(name)
+        }
+        replaceFields(with: fields)
+    }
+
+    private static let fieldsOfOneSending: [FieldName] = [
+        .authorization, .contentLength, .cookie, .expect, .host, .ifMatch, .ifModifiedSince, .ifNoneMatch, .ifRange,
+        .proxyAuthorization, .range, .transferEncoding,
+    ]
+
     /// Removes header fields.
     mutating func removeFields(_ names: [FieldName]) {
         for name in names { setValue(nil, forHTTPHeaderField: name.text) }

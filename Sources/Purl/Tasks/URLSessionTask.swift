@@ -247,13 +247,24 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Where the task stands.
     open var state: State { values.withLock { $0.state } }
     /// The current request: after a redirect, the one that was followed. Once it has been sent, its header
-    /// fields are those that went over the wire, with what the session and the client added.
+    /// fields are those that went over the wire, with what the session and the client added. What holds for that one
+    /// sending alone is left out where the program did not set it itself, so that the request can be sent again: `Host`,
+    /// cookies, credentials, ranges, conditions, and the length of the body. ``URLSessionTaskTransactionMetrics`` has them all.
     open var currentRequest: URLRequest? {
+        request { $0.adoptFields(of: $1) }
+    }
+    /// The current request; once it has been sent, with all the fields that it was sent with.
+    package var sentRequest: URLRequest? {
+        request { $0.replaceFields(with: $1) }
+    }
+
+    private func request(sentWith setFields: (inout URLRequest, HeaderFields) -> Void) -> URLRequest? {
         let (request, sent) = values.withLock { ($0.currentRequest, $0.sentFields) }
         guard let sent, var request else { return request }
-        request.replaceFields(with: sent)
+        setFields(&request, sent)
         return request
     }
+
     /// The response, once its head has arrived.
     open var response: URLResponse? { values.withLock { $0.response } }
     /// Why the task failed, once it has.

@@ -13,6 +13,8 @@ struct RequestBodyPreparer {
     let calls: DelegateCalls
 
     private var source: RequestBody {
+        // RFC 9110 §9.3.2: a client should not send content in a HEAD request.
+        if request.method == .head { return .none }
         if let upload { return upload }
         if let data = request.httpBody { return .data(data) }
         return request.bodyStream.map { .stream($0) } ?? .none

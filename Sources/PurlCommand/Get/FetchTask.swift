@@ -231,7 +231,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
             return .cancel
         }
         traceUpgrade(of: task)
-        trace.request(task.currentRequest)
+        trace.request(task.sentRequest)
         trace.response(response)
         let (file, parallel) = transfer.withLock { ($0?.file, $0?.connections) }
         // Several connections have left more than what this task continues.

@@ -98,7 +98,7 @@ final class RepairTask: NSObject, URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        trace.request(dataTask.currentRequest)
+        trace.request(dataTask.sentRequest)
         if let response = response as? HTTPURLResponse { trace.response(response) }
         let isAccepted = report.update { report in
             guard report.obstacle == nil else { return false }

@@ -173,7 +173,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         traceUpgrade(of: dataTask)
-        trace.request(dataTask.currentRequest)
+        trace.request(dataTask.sentRequest)
         if let response = response as? HTTPURLResponse {
             trace.response(response)
             report.update { $0.response = response }

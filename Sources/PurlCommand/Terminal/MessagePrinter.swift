@@ -86,7 +86,7 @@ struct VerboseLog: Sendable {
     /// Prints a redirect that the delegate does not follow yet: the request is sent again, with a record that says that what
     /// arrives is not checked.
     func redirectToMark(_ response: HTTPURLResponse, of task: URLSessionTask) {
-        request(task.currentRequest)
+        request(task.sentRequest)
         self.response(response)
         call(
             "willPerformHTTPRedirection",
@@ -95,7 +95,7 @@ struct VerboseLog: Sendable {
 
     /// Prints a redirect that the delegate follows to `next`.
     func redirect(_ response: HTTPURLResponse, of task: URLSessionTask, to next: URLRequest) {
-        request(task.currentRequest)
+        request(task.sentRequest)
         self.response(response)
         call("willPerformHTTPRedirection", "followed")
         guard response.leavesTLS(for: next), let url = next.url else { return }
@@ -108,8 +108,8 @@ struct VerboseLog: Sendable {
     func completion(of task: URLSessionTask, _ error: (any Error)?, _ metrics: URLSessionTaskMetrics?) {
         if task.response == nil, error != nil {
             if metrics?.transactionMetrics.last?.requestStartDate != nil {
-                request(task.currentRequest)
-            } else if let request = task.currentRequest {
+                request(task.sentRequest)
+            } else if let request = task.sentRequest {
                 note("not sent: \(request.httpMethod ?? "GET") \(request.url?.shownOrigin ?? "")")
             }
         }
@@ -120,7 +120,7 @@ struct VerboseLog: Sendable {
     func event(_ event: RangeRequestEvent, of task: URLSessionTask) {
         switch event {
         case .response(let response, let isAccepted):
-            request(task.currentRequest)
+            request(task.sentRequest)
             self.response(response)
             call("didReceive response", isAccepted ? "allow" : "cancel")
         case .completion(let error, let metrics): completion(of: task, error, metrics)

@@ -59,6 +59,78 @@ struct TaskPropertyTests {
         #expect(server.requests.map { $0.fields["X-Mine"] } == ["yes", "yes"])
     }
 
+    @Test("currentRequest can be sent again, with another login, other cookies and to another server")
+    func sentAgain() async throws {
+        let server = try LoopbackServer()
+        let other = try LoopbackServer()
+        let url = server.route("/place", ProtectedResource.reply())
+        other.route("/place", .text("other"))
+        let witness = ProtectedResource.witness()
+        let session = sandbox.session(witness)
+        let storage = try #require(session.configuration.httpCookieStorage)
+        func store(_ value: String) throws {
+            storage.setCookie(
+                try #require(
+                    HTTPCookie(properties: [.name: "a", .value: value, .domain: "127.0.0.1", .path: "/"])))
+        }
+        try store("old")
+        var request = URLRequest(url: url)
+        request.setValue("yes", forHTTPHeaderField: "X-Mine")
+        let task = session.dataTask(with: request)
+        await run(task, witness)
+        var again = try #require(task.currentRequest)
+        #expect(again.value(forHTTPHeaderField: "X-Mine") == "yes")
+        #expect(again.value(forHTTPHeaderField: "User-Agent") != nil)
+        try store("new")
+        again.url = other.url("/place")
+        _ = try await session.data(for: again)
+        let sent = try #require(other.requests.first)
+        #expect(sent.fields["Host"] == "127.0.0.1:\(other.port)")
+        #expect(sent.fields["Cookie"] == "a=new")
+        #expect(sent.fields["Authorization"] == nil)
+    }
+
+    @Test("The cached response of a task is found by the task, and by what its cache stores for it")
+    func cached() async throws {
+        let server = try makeServer()
+        let url = server.route("/fresh", Reply.text("fresh").field("Cache-Control", "max-age=600"))
+        let cache = StoringCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+        let session = sandbox.session(witness) { $0.urlCache = cache }
+        let task = session.dataTask(with: url)
+        await run(task, witness)
+        #expect(try await session.data(from: url).0 == Data("fresh".utf8))
+        #expect(server.requests.count == 1)
+        let found = await withCheckedContinuation { continuation in
+            cache.getCachedResponse(for: task) { continuation.resume(returning: $0?.data) }
+        }
+        #expect(found == Data("fresh".utf8))
+    }
+
+    /// Overrides what programs override to change what is stored.
+    private final class StoringCache: URLCache, @unchecked Sendable {
+        override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask) {
+            super.storeCachedResponse(cachedResponse, for: dataTask)
+        }
+    }
+
+    @Test("A HEAD request has no body", arguments: [true, false])
+    func head(isStream: Bool) async throws {
+        let server = try makeServer()
+        let url = server.route("/head", .text("head"))
+        var request = URLRequest(url: url)
+        request.httpMethod = "HEAD"
+        if isStream {
+            request.httpBodyStream = InputStream(data: Data("body".utf8))
+        } else {
+            request.httpBody = Data("body".utf8)
+        }
+        let session = sandbox.session(witness)
+        _ = try await session.data(for: request)
+        #expect(server.requests.map(\.bodyBytesReceived) == [0])
+        #expect(server.requests.first?.fields["Content-Length"] == nil)
+        #expect(server.requests.first?.fields["Transfer-Encoding"] == nil)
+    }
+
     @Test(
         "The counts of received bytes are those of the body",
         arguments: [("/file", 100_000), ("/chunked", NSURLSessionTransferSizeUnknown)] as [(String, Int64)])
