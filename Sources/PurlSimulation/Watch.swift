@@ -99,6 +99,8 @@ struct Watch {
         } else {
             broken.append("\(name) was not queued")
         }
+        // The file begins anew, or continues there. Calls about what came before may begin after the request's head.
+        if case .position(let offset, _) = call.arguments { seen.progress[.didWriteData] = offset }
         if case .progress(_, let total, _) = call.arguments {
             let before = seen.progress[call.method] ?? 0
             if total < before { broken.append("\(name): the progress falls from \(before) to \(total)") }

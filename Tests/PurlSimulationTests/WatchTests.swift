@@ -32,6 +32,17 @@ import Testing
         #expect(brokenRules(kinds).isEmpty)
     }
 
+    @Test func aFileThatBeginsAnewBeginsItsProgressAnew() {
+        let resumed = TransferTrace.DelegateCall(
+            number: 2, method: .didResumeAtOffset, arguments: .position(offset: 2, expected: 10))
+        func kinds(_ written: Int64) -> [Kind] {
+            Self.call(1, .didWriteData, written: 4) + [.queued(resumed), .began(resumed), .ended(resumed)]
+                + Self.call(3, .didWriteData, written: written)
+        }
+        #expect(brokenRules(kinds(3)).isEmpty)
+        #expect(brokenRules(kinds(1)) == ["task 1: didWriteData: the progress falls from 2 to 1"])
+    }
+
     @Test func eachRuleIsWatched() {
         let first = TransferTrace.DelegateCall(number: 1, method: .didReceiveData)
         let second = TransferTrace.DelegateCall(number: 2, method: .didComplete)
