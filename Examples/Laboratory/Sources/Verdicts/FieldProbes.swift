@@ -90,10 +90,11 @@ enum FieldProbes {
         transcript.line("basic", BasicCredentials(user: user, password: password).map { $0.authorization }.word)
         guard let digest = DigestChallenge.first(in: challenges) else { return }
         var response = DigestResponse(digest, user: user, password: password)
-        for _ in 1...2 {
+        for count: UInt32 in 1...2 {
             transcript.line(
                 "digest",
-                response.authorization(method: "GET", uri: "/a?b=c", clientNonce: "0123456789abcdef", nonceCount: 1))
+                response.authorization(
+                    method: "GET", uri: "/a?b=c", clientNonce: "0123456789abcdef", nonceCount: count))
         }
         transcript.line("next", AuthenticationInfo(fields, .wwwAuthenticate).nextNonce.word)
     }
