@@ -87,10 +87,10 @@ package struct URLParts {
     /// The text up to the path, as it was written.
     package var beginning: String { Self.part(text, 0..<pathAndQuery.lowerBound) }
 
-    /// Path and query, percent-encoded; at least a slash (RFC 9112 §3.2.1).
+    /// Path and query, percent-encoded; at least a slash (RFC 9112 §3.2.1), and without dot segments.
     package var originForm: String {
         let part = Self.part(text, pathAndQuery)
-        return part.utf8.first == UInt8(ascii: "/") ? part : "/" + part
+        return Self.resolved(part.utf8.first == UInt8(ascii: "/") ? part : "/" + part)
     }
 
     /// The path of a local socket, which is the host; `nil` when it is not an absolute path, or when a port follows,
@@ -137,7 +137,26 @@ package struct URLParts {
     package static func originForm(of text: String, after beginning: String) -> String? {
         let bytes = text.utf8.span
         guard let path = bytes.pathStart(after: beginning.utf8.span) else { return nil }
-        return part(text, path..<(bytes.position(of: "#", in: path..<bytes.count) ?? bytes.count))
+        return resolved(part(text, path..<(bytes.position(of: "#", in: path..<bytes.count) ?? bytes.count)))
+    }
+
+    /// An origin-form without the segments "." and ".." of its path (RFC 3986 §5.2.4): the server resolves them, or takes
+    /// them for an attack.
+    private static func resolved(_ originForm: String) -> String {
+        guard originForm.utf8.span.pathHasSegmentThatBeginsWithDot else { return originForm }
+        let path = originForm.prefix { $0 != "?" }
+        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        var kept: [Substring] = []
+        for segment in segments {
+            switch segment {
+            case ".": break
+            case "..": _ = kept.popLast()
+            default: kept.append(segment)
+            }
+        }
+        // What such a segment names is a folder.
+        if segments.last == "." || segments.last == ".." { kept.append("") }
+        return "/" + kept.joined(separator: "/") + originForm[path.endIndex...]
     }
 
     private static func part(_ text: String, _ range: Range<Int>) -> String {
@@ -178,6 +197,17 @@ extension Span<UInt8> {
         guard count > beginning.count, self[beginning.count] == UInt8(ascii: "/") else { return nil }
         for index in 0..<beginning.count where self[index] != beginning[index] { return nil }
         return beginning.count
+    }
+
+    /// Of an origin-form.
+    fileprivate var pathHasSegmentThatBeginsWithDot: Bool {
+        var previous: UInt8 = 0
+        for index in indices {
+            if self[index] == UInt8(ascii: "?") { return false }
+            if previous == UInt8(ascii: "/"), self[index] == UInt8(ascii: ".") { return true }
+            previous = self[index]
+        }
+        return false
     }
 
     fileprivate func isHTTP(_ range: Range<Int>) -> Bool {

@@ -37,6 +37,22 @@ struct RequestCompositionTests {
             ])
     }
 
+    @Test(
+        "The target has no dot segments, neither as the path's first URL of a server nor as a later one",
+        arguments: [
+            ("/a/./b/../c?x=/../y", "/a/c?x=/../y"), ("/..", "/"), ("/../../x", "/x"), ("/a/..", "/"), ("/a/.", "/a/"),
+            ("/a/b/../", "/a/"), ("/a//../b", "/a/b"), ("/a/../?q", "/?q"), ("/./", "/"), ("/..//x", "//x"),
+            ("/.hidden", "/.hidden"), ("/a/..b/.../c", "/a/..b/.../c"), ("/.?q", "/?q"), ("?q=/./", "/?q=/./"),
+            ("/a/%2e%2e/b", "/a/%2e%2e/b"), ("/a/../b#/../c", "/b"), ("", "/"), ("/a./b.", "/a./b."),
+        ])
+    func dotSegments(path: String, target: String) throws {
+        let base = "http://a.example"
+        #expect(try head(base + path).target == target)
+        let known = try TargetURI(base + "/")
+        #expect(try TargetURI(base + path, like: known).originForm == target)
+        #expect(try TargetURI(base + path).absoluteForm == base + target)
+    }
+
     @Test("A proxy receives the absolute URL, and only a proxy receives the proxy's fields")
     func proxy() throws {
         let fields = ["Proxy-Authorization": "Basic eDp5"]

@@ -114,6 +114,14 @@ enum RequestScenarios {
             await stage.load(stage.request(target, "POST", body: "a"))
             stage.noteFields("Content-Type", "Content-Length")
         },
+        Scenario("request.dot-segments") { stage in
+            stage.server.route("/", .text("hello"))
+            for path in ["/a/./b/../c?x=/../y", "/..", "/a/.", "/a//../b", "/.hidden", "/a/%2e%2e/b"] {
+                guard let target = URL(string: "http://127.0.0.1:\(stage.server.port)\(path)") else { continue }
+                await stage.load(URLRequest(url: target))
+            }
+            stage.noteRequests()
+        },
         Scenario("request.objects-descriptions") { stage in
             let object = NSMutableURLRequest(url: url)
             stage.noteDescription(object)
