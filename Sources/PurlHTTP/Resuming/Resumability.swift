@@ -156,7 +156,7 @@ package enum Resumability {
             let total = range.completeLength ?? point.total
         else { return .unusable }
         guard bounds.lowerBound <= point.offset, point.offset <= bounds.upperBound, bounds.upperBound < total,
-            point.total == nil || point.total == total, !isCoded(head)
+            point.total == nil || point.total == total, !isCoded(head), !hasParts(head)
         else { return .unusable }
         let overlap = point.offset - bounds.lowerBound
         let end = bounds.upperBound + 1
@@ -167,6 +167,12 @@ package enum Resumability {
         }
         guard mayHaveLeftDateOut(head, point), overlap == point.overlap else { return .unusable }
         return overlap > 0 ? .continues(part) : .repeatsEarlier
+    }
+
+    /// Whether the content is not the range itself but a list of parts, each with fields of its own. Such a response has no
+    /// `Content-Range` (RFC 9110 §15.3.7.2); one that nevertheless has it cannot be appended.
+    private static func hasParts(_ head: ResponseHead) -> Bool {
+        head.fields[.contentType].flatMap(MediaType.init)?.essence == "multipart/byteranges"
     }
 
     /// Whether the response is one to `If-Range` with a date that says nothing about the version, and enough bytes are there

@@ -46,6 +46,15 @@ struct ResumabilityTests {
         #expect(judge(206, ["Content-Range": range, "ETag": "\"v1\""], total: total, .ifMatch) == verdict)
     }
 
+    @Test(
+        "A 206 in parts is not appended, whatever range it names",
+        arguments: ["multipart/byteranges; boundary=x", "MULTIPART/ByteRanges;boundary=x", "multipart/byteranges"])
+    func partsOfItsOwn(type: String) {
+        let fields: HeaderFields = ["Content-Range": "bytes 4-9/10", "ETag": "\"v1\"", "Content-Type": type]
+        #expect(judge(206, fields) == .unusable)
+        #expect(judge(206, fields, .ifMatch) == .unusable)
+    }
+
     static let withoutConfirmation: [(validator: String, fields: HeaderFields)] = [
         ("\"v1\"", [:]),
         ("\"v1\"", ["ETag": "\"v2\""]),
