@@ -52,8 +52,9 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
 
     /// All header fields; the values of a repeated field are joined with ", " (RFC 9110 §5.3).
     ///
-    /// The keys of common fields have their standard spelling, `Content-Length` for a `content-length`; all others that
-    /// of the server. ``value(forHTTPHeaderField:)`` ignores the case.
+    /// The keys of common fields have their standard spelling, `Content-Length` for a `content-length`; those that begin with
+    /// `X-` that of the server, and all others a capital at the beginning of each word. ``value(forHTTPHeaderField:)``
+    /// ignores the case.
     public var allHeaderFields: [AnyHashable: Any] { stringFields }
 
     /// ``allHeaderFields`` as strings.
@@ -166,8 +167,7 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionTransferSizeUnknown: Int64 = -1
 
-/// The spelling of the keys of `allHeaderFields`: common fields have the standard spelling, so that a `content-length`
-/// is found as `Content-Length`; all others that of the server.
+/// The spelling of the keys of `allHeaderFields`, as in Foundation: a `content-length` is found as `Content-Length`.
 private enum FieldSpelling {
     private static let known: Set<FieldName> = [
         .acceptRanges, .age, .allow, .authenticationInfo, .cacheControl, .connection, .contentDisposition,
@@ -177,8 +177,9 @@ private enum FieldSpelling {
         .wwwAuthenticate,
     ]
 
-    /// The standard spelling of a name; the name itself if it is not a common one.
+    /// A common name as its standard has it; one that begins with "X-" as it is; any other with capitals.
     static func standard(_ name: String) -> String {
-        known.firstIndex(of: FieldName(name)).map { known[$0].text } ?? name
+        if let index = known.firstIndex(of: FieldName(name)) { return known[index].text }
+        return name.prefix(2).lowercased() == "x-" ? name : name.capitalized
     }
 }
