@@ -89,7 +89,8 @@ extension CookieContent {
 
 /// A cookie as the dictionary of `HTTPCookie.properties`.
 extension CookieContent {
-    /// `nil` when a required attribute is missing, or a known one has an invalid value.
+    /// `nil` when a required attribute is missing, a text would break a line, or none of the ports can be read: such a cookie
+    /// would go to all of them. Other attributes that cannot be read are left out.
     init?(properties: [HTTPCookiePropertyKey: Any], at now: Date) {
         guard let name = Self.text(properties[.name]), let value = Self.text(properties[.value]),
             let path = Self.text(properties[.path]),
@@ -99,47 +100,42 @@ extension CookieContent {
         self.value = value
         self.path = path
         self.domain = CookieDomain.canonical(domain)
-        switch Self.text(properties[.version]) {
-        case nil, "0": version = 0
-        case "1": version = 1
-        default: return nil
-        }
+        version = Self.text(properties[.version]) == "1" ? 1 : 0
         isSecure = Self.isTrue(properties[.secure])
         isHTTPOnly = Self.isTrue(properties[.httpOnly])
         comment = Self.text(properties[.comment])
         commentURL = Self.url(properties[.commentURL])?.absoluteString
         let policy = properties[.sameSitePolicy]
         sameSite = (Self.text(policy) ?? (policy as? HTTPCookieStringPolicy)?.rawValue)?.lowercased()
-        guard takePorts(properties[.port]), takeLifetime(properties, at: now), isSound else { return nil }
+        guard takePorts(properties[.port]), isSound else { return nil }
+        takeLifetime(properties, at: now)
     }
 
     private mutating func takePorts(_ property: Any?) -> Bool {
         guard let text = Self.text(property), !text.isEmpty else { return true }
-        let list = text.split(separator: ",").map { UInt16($0.trimmingCharacters(in: .whitespaces)) }
-        let numbers = list.compactMap { $0.map(Int.init) }
-        guard numbers.count == list.count, !numbers.isEmpty else { return false }
-        ports = version == 0 ? [numbers[0]] : numbers
+        let numbers = text.split(separator: ",").compactMap { UInt16($0.trimmingCharacters(in: .whitespaces)) }
+        guard !numbers.isEmpty else { return false }
+        ports = (version == 0 ? [numbers[0]] : numbers).map(Int.init)
         return true
     }
 
     /// Only version 1 has a maximum age. Without one, a version 1 cookie ends with its session unless the dictionary
     /// has `discard` false, as ``properties`` has.
-    private mutating func takeLifetime(_ properties: [HTTPCookiePropertyKey: Any], at now: Date) -> Bool {
+    private mutating func takeLifetime(_ properties: [HTTPCookiePropertyKey: Any], at now: Date) {
         let discard = properties[.discard].map(Self.isTrue)
         if version == 1, let age = Self.text(properties[.maximumAge]) {
-            guard let seconds = Int64(age) else { return false }
-            expires = seconds > 0 ? Self.date(TimeInterval(seconds), after: now) : .distantPast
+            expires = Int64(age).map { $0 > 0 ? Self.date(TimeInterval($0), after: now) : .distantPast }
         } else if version == 0 || discard == false {
             switch properties[.expires] {
             case nil: break
             case let date as Date: expires = max(.distantPast, min(Self.lastDate, date))
             case let other:
-                guard let date = Self.text(other).flatMap(CookieDate.read) else { return false }
-                expires = Date(timeIntervalSince1970: TimeInterval(date.secondsSinceEpoch))
+                expires = Self.text(other).flatMap(CookieDate.read).map {
+                    Date(timeIntervalSince1970: TimeInterval($0.secondsSinceEpoch))
+                }
             }
         }
         if discard == true { expires = nil }
-        return true
     }
 
     /// The dictionary that makes an equal cookie.

@@ -12,8 +12,9 @@ open class HTTPCookie: NSObject, @unchecked Sendable {
 
     /// Makes a cookie from a dictionary of attributes; see ``HTTPCookiePropertyKey`` for what each may be.
     ///
-    /// Name, value, path, and a domain or an origin URL are required. `nil` also for an invalid value, and for names
-    /// and values that cannot be part of a header field. An empty name makes a cookie that is sent as its value alone.
+    /// Name, value, path, and a domain or an origin URL are required. `nil` also for names and values that cannot be part
+    /// of a header field, and when none of the ports can be read. A date, an age or a version that cannot be read is left
+    /// out. An empty name makes a cookie that is sent as its value alone.
     ///
     /// - Parameter properties: The attributes.
     public init?(properties: [HTTPCookiePropertyKey: Any]) {

@@ -34,7 +34,7 @@ struct HTTPCookieTests {
     }
 
     @Test(
-        "No cookie is made when a required property is missing or a known one is invalid",
+        "No cookie is made when a required property is missing, or one is invalid that is sent or limits the servers",
         arguments: [
             [.value: "v", .path: "/", .domain: "a.example"], [.name: "a", .path: "/", .domain: "a.example"],
             [.name: "a", .value: "v", .domain: "a.example"], [.name: "a", .value: "v", .path: "/"],
@@ -47,13 +47,25 @@ struct HTTPCookieTests {
             [.name: "a", .value: "v\r\nX: y", .path: "/", .domain: "a.example"],
             [.name: "a\0", .value: "v", .path: "/", .domain: "a.example"],
             [.name: "a", .value: "v", .path: "/\n", .domain: "a.example"],
-            [.name: "a", .value: "v", .path: "/", .domain: "a.example", .version: "2"],
-            [.name: "a", .value: "v", .path: "/", .domain: "a.example", .version: "1", .maximumAge: "long"],
-            [.name: "a", .value: "v", .path: "/", .domain: "a.example", .expires: "soon"],
             [.name: "a", .value: "v", .path: "/", .domain: "a.example", .port: "http"],
+            [.name: "a", .value: "v", .path: "/", .domain: "a.example", .port: "70000"],
         ] as [[HTTPCookiePropertyKey: String]])
     func refused(properties: [HTTPCookiePropertyKey: String]) {
         #expect(HTTPCookie(properties: properties) == nil)
+    }
+
+    @Test(
+        "A date, an age, a version or one of several ports that cannot be read is left out",
+        arguments: [
+            ([.expires: "soon"], 0, nil), ([.version: "2"], 0, nil), ([.version: "x", .maximumAge: "60"], 0, nil),
+            ([.version: "1", .maximumAge: "long"], 1, nil), ([.version: "1", .maximumAge: "5.5"], 1, nil),
+            ([.port: "x,443"], 0, [443]), ([.version: "1", .port: "80,x,8080"], 1, [80, 8080]),
+        ] as [([HTTPCookiePropertyKey: String], Int, [NSNumber]?)])
+    func leftOut(properties: [HTTPCookiePropertyKey: String], version: Int, ports: [NSNumber]?) throws {
+        let cookie = try #require(HTTPCookie.made("a", properties))
+        #expect(cookie.version == version)
+        #expect(cookie.expiresDate == nil)
+        #expect(cookie.portList == ports)
     }
 
     @Test("Values may be strings, substrings, numbers, dates and URLs")

@@ -89,6 +89,9 @@ enum CookieScenarios {
                 [.name: "a", .value: "1", .domain: "example.com", .path: "/", .version: "1"],
                 [.name: "a", .value: "1", .domain: "example.com", .path: "/", .port: "80,8080"],
                 [.name: "a", .value: "1", .domain: "example.com", .path: "/", .discard: "TRUE"],
+                [.name: "a", .value: "1", .domain: "example.com", .path: "/", .expires: "soon", .discard: "TRUE"],
+                [.name: "a", .value: "1", .domain: "example.com", .path: "/", .version: "2", .discard: "TRUE"],
+                [.name: "a", .value: "1", .domain: "example.com", .path: "/", .port: "80,x", .discard: "TRUE"],
             ]
             for (number, properties) in table.enumerated() {
                 stage.note("\(number)", HTTPCookie(properties: properties).map(text))
