@@ -77,6 +77,23 @@ struct ServeTests {
         #expect(await process.exitCode == 0)
     }
 
+    @Test("a log that cannot be written is an error, which is said at the end")
+    func fullLog() async throws {
+        let folder = TemporaryFolder()
+        let process = try PurlProcess(["serve", "cut", "--log", "/dev/full"], in: folder)
+        var lines: [String] = []
+        for await line in process.lines {
+            lines.append(line)
+            if line.hasPrefix("purl: serving ") { process.signal(SIGINT) }
+        }
+        #expect(
+            lines.suffix(2) == [
+                "purl: 0 requests, 0 bytes of body sent",
+                "purl: “/dev/full” lacks lines that could not be written: No space left on device.",
+            ])
+        #expect(await process.exitCode == 1)
+    }
+
     @Test("serves WebSockets that a script describes, and purl ws talks to them")
     func webSockets() async throws {
         let folder = TemporaryFolder()

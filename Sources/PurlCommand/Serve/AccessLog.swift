@@ -3,11 +3,21 @@ import PurlTesting
 
 /// The access log of `purl serve`: JSON, one object in each line.
 struct AccessLog {
-    private let file: FileHandle
+    private let output: Console
+    private let path: String?
 
-    /// - Parameter file: Where the lines are written.
-    init(_ file: FileHandle) {
-        self.file = file
+    /// - Parameters:
+    ///   - output: Where the lines are written.
+    ///   - path: The path of the file that this is; `nil` for standard output.
+    init(_ output: Console, path: String? = nil) {
+        self.output = output
+        self.path = path
+    }
+
+    /// Throws when a line could not be written to the file. That is not a reason to stop serving.
+    func validate() throws(CommandFailure) {
+        guard let path, let failure = output.failure else { return }
+        throw CommandFailure("“\(path)” lacks lines that could not be written: \(failure).")
     }
 
     /// Writes the first line: what is served.
@@ -23,9 +33,7 @@ struct AccessLog {
 
     /// Writes a line.
     func write(_ line: some Encodable) {
-        // A log that cannot be written is not a reason to stop serving.
-        guard let bytes = JSONLine.bytes(of: line) else { return }
-        try? file.write(contentsOf: bytes)
+        JSONLine.bytes(of: line).map(output.write)
     }
 }
 

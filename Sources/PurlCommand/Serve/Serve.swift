@@ -24,7 +24,7 @@ struct Serve {
                     output.print(String(line))
                 }
             case .serve(let name, let port, let log, let scheme):
-                try await serve(try script(name), port: port, log: try Self.log(log), scheme)
+                try await serve(try script(name), port: port, log: try self.log(log), scheme)
             }
             return .success
         } catch {
@@ -73,13 +73,13 @@ struct Serve {
         }
     }
 
-    private static func log(_ path: String?) throws(CommandFailure) -> AccessLog {
-        guard let path, path != "-" else { return AccessLog(.standardOutput) }
+    private func log(_ path: String?) throws(CommandFailure) -> AccessLog {
+        guard let path, path != "-" else { return AccessLog(output) }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
             throw CommandFailure("“\(path)” cannot be written: \(String(cString: strerror(errno)))")
         }
-        return AccessLog(FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
+        return AccessLog(Console(descriptor), path: path)
     }
 
     // MARK: Serving
@@ -104,8 +104,6 @@ struct Serve {
                     : "The server cannot listen on port \(port): \(error.description)")
         }
         let urls = script.paths.map { server.url($0) }
-        for url in urls { errors.print("purl: serving \(url.absoluteString)") }
-        if let root { errors.print("purl: the root to trust is in \(root.file.path)") }
         log.writeStart(urls, root: root?.file)
 
         let requests = Task { await Self.logRequests(of: server, in: log) }
@@ -113,7 +111,10 @@ struct Serve {
             server.stop()
             requests.cancel()
         }
+        for url in urls { errors.print("purl: serving \(url.absoluteString)") }
+        if let root { errors.print("purl: the root to trust is in \(root.file.path)") }
         errors.print("purl: \(await requests.value.text)")
+        try log.validate()
     }
 
     /// A new authority, and the file of its root, in a folder of its own.
