@@ -53,7 +53,8 @@ struct SameFileTests {
             #expect(code == 1)
             #expect(
                 lines.last?.wholeMatch(
-                    of: #/purl: “film.bin.part” is being written by another transfer \(process \d+\)\./#) != nil)
+                    of: #/purl: “film.bin.part” is being written by another transfer \(process \d+\)\./#) != nil,
+                "\(lines)")
             #expect(folder.names.contains("film.bin.part"))
         }
         gate.open()
