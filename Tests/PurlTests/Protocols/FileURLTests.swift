@@ -16,7 +16,7 @@ struct FileURLTests {
     }
 
     /// More than a task holds at a time.
-    private static let large = Data((0..<(8 << 20)).map { UInt8(truncatingIfNeeded: $0 >> 3) })
+    private static let large = GeneratedContent(size: 8 << 20, seed: 3).data
 
     @Test("A file: URL is loaded in every form", arguments: LoadForm.allCases)
     func forms(form: LoadForm) async throws {
