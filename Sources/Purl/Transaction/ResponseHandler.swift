@@ -78,9 +78,10 @@ struct ResponseHandler {
         }
     }
 
-    /// The same for a response that is set aside.
-    private func asideForLater() -> @Sendable @NetworkActor () -> ResponseHandler? {
-        ResponseHandler(transaction.setAside(response), to: transaction, of: transfer).later
+    /// Holds the transfer for a question about a response that is set aside.
+    private func holdAside() -> @Sendable @NetworkActor () -> ResponseHandler? {
+        transfer.hold(.deciding)
+        return ResponseHandler(transaction.setAside(response), to: transaction, of: transfer).later
     }
 
     /// Lets an answer take effect, and then bytes be read again.
@@ -99,8 +100,7 @@ struct ResponseHandler {
         guard !isInBackground, calls.hasTaskDelegate, let http = response.response as? HTTPURLResponse else {
             return succession.redirect(to: next)
         }
-        transfer.hold(.deciding)
-        let later = asideForLater()
+        let later = holdAside()
         calls.askAboutRedirect(http, next) { decision in
             later()?.take(decision)
         }
@@ -152,8 +152,7 @@ struct ResponseHandler {
     private func ask(_ offers: [SupportedChallenge], from peer: AuthenticationPeer) {
         guard let offer = offers.first, calls.hasTaskDelegate else { return accept() }
         let round = transaction.outgoing.authenticationRound(with: peer)
-        transfer.hold(.deciding)
-        let later = asideForLater()
+        let later = holdAside()
         calls.askForCredential(
             offer.space, refused: round.lastRefused, failures: round.failureCount, response.response
         ) { disposition, credential in
