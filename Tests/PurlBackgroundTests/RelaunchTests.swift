@@ -161,14 +161,20 @@ struct RelaunchTests {
     @Test("Changes to a task's description and options are kept")
     func changes() async throws {
         let killed = try await KilledDownload(
-            prepare: { $0.taskDescription = "first" },
+            prepare: { task in
+                task.taskDescription = "first"
+                task.countOfBytesClientExpectsToSend = 200
+            },
             finally: { task in
                 task.taskDescription = "second, with \"quotes\",\nlines and ü"
                 task.priority = URLSessionTask.highPriority
+                task.countOfBytesClientExpectsToReceive = 300
             })
         let launch = await Launch(killed.home)
         #expect(launch.tasks.first?.taskDescription == "second, with \"quotes\",\nlines and ü")
         #expect(launch.tasks.first?.priority == URLSessionTask.highPriority)
+        #expect(launch.tasks.first?.countOfBytesClientExpectsToSend == 200)
+        #expect(launch.tasks.first?.countOfBytesClientExpectsToReceive == 300)
     }
 
     @Test("A removed taskDescription stays removed")

@@ -40,6 +40,9 @@ struct JournaledTask: Codable, Sendable, Equatable {
     var upload: UploadResumeData?
     /// The task's `earliestBeginDate`.
     var earliestBeginDate: Date?
+    /// What the program has said that the task will send and receive at most.
+    var expectsToSend: Int64?
+    var expectsToReceive: Int64?
 
     /// The identifiers that a task can have.
     static let identifiers = 1..<Int.max / 2

@@ -323,17 +323,27 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     /// How many bytes the program thinks that it will send at most, head and body. A hint to a scheduler, kept for the
-    /// user; ``NSURLSessionTransferSizeUnknown`` by default.
+    /// user, in a background session also for its next process; ``NSURLSessionTransferSizeUnknown`` by default.
     open var countOfBytesClientExpectsToSend: Int64 {
         get { values.withLock { $0.expectsToSend } }
-        set { values.withLock { $0.expectsToSend = newValue } }
+        set {
+            values.withLock { values in
+                values.expectsToSend = newValue
+                keep { $0.expectsToSend = newValue }
+            }
+        }
     }
 
     /// How many bytes the program thinks that it will receive at most, head and body. A hint to a scheduler, kept for the
-    /// user; ``NSURLSessionTransferSizeUnknown`` by default.
+    /// user, in a background session also for its next process; ``NSURLSessionTransferSizeUnknown`` by default.
     open var countOfBytesClientExpectsToReceive: Int64 {
         get { values.withLock { $0.expectsToReceive } }
-        set { values.withLock { $0.expectsToReceive = newValue } }
+        set {
+            values.withLock { values in
+                values.expectsToReceive = newValue
+                keep { $0.expectsToReceive = newValue }
+            }
+        }
     }
 
     /// Whether a data task's delegate gets bytes as they come. `true` by default; `false` for a download task and for a task
@@ -452,7 +462,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
                 JournaledTask(
                     identifier: taskIdentifier, taskDescription: values.taskDescription, priority: values.priority,
                     originalRequest: request, isRunning: values.state == .running, ending: ending, resume: resume,
-                    uploadedFile: file, upload: upload, earliestBeginDate: values.earliestBeginDate))
+                    uploadedFile: file, upload: upload, earliestBeginDate: values.earliestBeginDate,
+                    expectsToSend: values.expectsToSend, expectsToReceive: values.expectsToReceive))
         }
     }
 
@@ -466,6 +477,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             values.taskDescription = journaled.taskDescription
             values.priority = journaled.priority
             values.earliestBeginDate = journaled.earliestBeginDate
+            values.expectsToSend = journaled.expectsToSend ?? NSURLSessionTransferSizeUnknown
+            values.expectsToReceive = journaled.expectsToReceive ?? NSURLSessionTransferSizeUnknown
             values.currentRequest = journaled.resume?.currentRequest.request ?? values.currentRequest
             values.counts.received = journaled.resume?.bytesReceived ?? 0
             values.counts.expectedToReceive = journaled.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
