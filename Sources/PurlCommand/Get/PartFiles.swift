@@ -169,25 +169,28 @@ struct PartFiles: Sendable, Equatable {
         }
     }
 
-    /// The process that has locked the bytes, if the system tells.
+    /// The process that has locked the bytes, if the system tells. The list of all locks, `/proc/locks`, does not: it is read in
+    /// portions, and where locks come and go in between it lacks some that are held all the time.
     var writer: Int? {
         guard let file = layer.entry(bytes.path).regularFile else { return nil }
-        // Where locks come and go, a list that is read in several portions lacks some that are held all the time.
-        for _ in 0..<Self.readsOfLocks {
-            guard let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return nil }
-            for line in locks.split(separator: "\n") where line.contains("FLOCK") {
-                // 1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF
-                let words = line.split(separator: " ")
-                guard words.count > 5,
-                    words[5].split(separator: ":").last.flatMap({ UInt64($0) }) == file.identity.number
-                else { continue }
-                return Int(words[4]).flatMap { $0 > 0 ? $0 : nil }
+        return Self.names(in: "/proc").compactMap { Int($0) }.first { process in
+            Self.names(in: "/proc/\(process)/fd").contains { descriptor in
+                FileEntry(atPath: "/proc/\(process)/fd/\(descriptor)", followingLinks: true).regularFile?.identity
+                    == file.identity && Self.isLocked(descriptor, of: process)
             }
         }
-        return nil
     }
 
-    private static let readsOfLocks = 20
+    /// Empty where the folder is another user's.
+    private static func names(in folder: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    }
+
+    /// Whether a process has a lock by one of its descriptors.
+    private static func isLocked(_ descriptor: String, of process: Int) -> Bool {
+        let text = try? String(contentsOfFile: "/proc/\(process)/fdinfo/\(descriptor)", encoding: .utf8)
+        return text?.contains("FLOCK") == true
+    }
 
     // MARK: Changes
 
