@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlHTTP
 
 /// A cookie's name, value and attributes.
@@ -196,7 +197,7 @@ struct CookieKey: Hashable, Sendable {
 struct CookieURL: Sendable {
     /// In lower case, an IPv6 address without brackets.
     let host: String
-    /// Percent-encoded, "/" at least.
+    /// That of the request's target: percent-encoded, "/" at least, without dot segments.
     let path: String
     let port: Int
     /// Whether its connections are secure.
@@ -207,7 +208,7 @@ struct CookieURL: Sendable {
         guard let url = url?.absoluteURL, let host = url.host(percentEncoded: false), !host.isEmpty else { return nil }
         self.host = CookieDomain.canonical(host)
         let path = url.path(percentEncoded: true)
-        self.path = path.isEmpty ? "/" : path
+        self.path = path.isEmpty ? "/" : URLParts.resolved(path)
         isSecure = ["https", "wss"].contains(url.scheme?.lowercased())
         port = url.port ?? (isSecure ? 443 : 80)
     }

@@ -140,9 +140,9 @@ package struct URLParts {
         return resolved(part(text, path..<(bytes.position(of: "#", in: path..<bytes.count) ?? bytes.count)))
     }
 
-    /// An origin-form without the segments "." and ".." of its path (RFC 3986 §5.2.4): the server resolves them, or takes
-    /// them for an attack.
-    private static func resolved(_ originForm: String) -> String {
+    /// A path, with a query or without, that has no segments "." and ".." (RFC 3986 §5.2.4): the server resolves them, or
+    /// takes them for an attack.
+    package static func resolved(_ originForm: String) -> String {
         guard originForm.utf8.span.pathHasSegmentThatBeginsWithDot else { return originForm }
         let path = originForm.prefix { $0 != "?" }
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)

@@ -85,6 +85,9 @@ struct CookieAcceptanceTests {
         Case("§5.6.4, elsewhere", "a=1; Path=/x", from: "http://a.example/y/", to: "http://a.example/x", sends: "a=1"),
         Case("§5.6.4, no slash", "a=1; Path=x", from: "http://a.example/y/z", to: "http://a.example/y", sends: "a=1"),
         Case("§5.6.4, empty", "a=1; Path=", from: "http://a.example/y/z", to: "http://a.example/z", sends: nil),
+        Case("§5.1.4, target", "a=1; Path=/x", from: "http://a.example/", to: "http://a.example/x/../y", sends: nil),
+        Case("§5.1.4, target", "a=1; Path=/x", from: "http://a.example/", to: "http://a.example/y/../x", sends: "a=1"),
+        Case("§5.1.4, target", "a=1", from: "http://a.example/y/../x/z", to: "http://a.example/x/", sends: "a=1"),
         Case("§5.1.4, escapes", "a=1; Path=/%61", from: "http://a.example/", to: "http://a.example/a", sends: nil),
         Case("§5.1.4, escapes", "a=1; Path=/%61", from: "http://a.example/", to: "http://a.example/%61", sends: "a=1"),
     ]
