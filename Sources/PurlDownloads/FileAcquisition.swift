@@ -44,8 +44,8 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         var isComplete = false
         /// The connections of the present task and those beside it.
         var connections: ParallelTransfer?
-        /// How many bytes there were when the task began.
-        var presentCount: Int64 = 0
+        /// How many bytes there were when the task's response came; `nil` before. Where all are there, none comes.
+        var presentCount: Int64?
     }
 
     let download: Download
@@ -127,6 +127,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         let isStopped = state.withLock { state in
             state.task = task
             state.connections = transfer
+            state.presentCount = nil
             return state.isStopped
         }
         if isStopped { task.cancel() } else { task.resume() }
@@ -223,7 +224,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         case .failed(let error, _): transferEnded(error)
         case .again(let error, let response):
             if isStopped { return self.end(.over) }
-            let hasProgress = state.withLock { sink.presentCount > $0.presentCount }
+            let hasProgress = state.withLock { sink.presentCount > $0.presentCount ?? 0 }
             if download.experience.allowsLeader(hasProgress: hasProgress) { return startTransfer() }
             if let response { return self.end(DownloadFailure(response: response)) }
             transferEnded(error ?? URLError(.networkConnectionLost))
@@ -301,7 +302,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
                 sha256 = try FileDigest.sha256(length: size, isStopped: { isStopped }, read: sink.bytes)
                 if sha256 == nil { return .over }
             case .mistaken(let found):
-                let isJoined = state.withLock { $0.presentCount > 0 || $0.connections?.isMixed == true }
+                let isJoined = state.withLock { $0.presentCount != 0 || $0.connections?.isMixed == true }
                 try sink.saveRecord(nil)
                 try sink.truncate(to: 0)
                 return .mistaken(found: found, isJoined: isJoined)

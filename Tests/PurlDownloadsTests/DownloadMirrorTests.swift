@@ -181,6 +181,33 @@ struct DownloadMirrorTests {
         gate.open()
     }
 
+    @Test("A mirror that is dropped has the URL that it was given with, though it redirects")
+    func droppedAfterRedirect() async throws {
+        mirror.route(
+            "/elsewhere",
+            reply(content, "copy").field(
+                "Content-Digest", "sha-256=:\(Data(repeating: 1, count: 32).base64EncodedString()):"))
+        let downloader = try await fetch(mirrored: .redirect(302, to: "/elsewhere"))
+        #expect(Set(downloader.droppedMirrors.keys) == [mirror.url("/copy")])
+    }
+
+    @Test("Where the bytes of two servers were complete before the attempt, the first one is asked for the whole")
+    func completeBefore() async throws {
+        let url = fixture.server.route("/f", reply(content, "v1").throttled(bytesPerSecond: 20 << 20))
+        mirror.route("/copy", reply(other, "copy"))
+        let downloader = downloader(url, sha256: right)
+        downloader.start()
+        for await event in downloader.events {
+            if case .progress(let received, let total) = event, received == total {
+                downloader.pause()
+                break
+            }
+        }
+        await downloader.waitUntilIdle()
+        downloader.resume()
+        #expect(try content.matches(fileAt: try await downloader.file()))
+    }
+
     @Test("The next manager knows the mirrors, and requests only what is missing")
     func relaunch() async throws {
         let gate = ServerGate()

@@ -229,8 +229,9 @@ struct ParallelTests {
 
     /// A response to the request for a range that is not as long as it says, in chunks that say nothing about it.
     @Test(
-        "A range in chunks that is too short, or too long, is not requested for ever", arguments: [0, 1000, 1_000_000])
-    func chunkedLength(count: Int) async throws {
+        "A range in chunks that is too short or too long is not requested for ever, and leaves no wrong byte",
+        arguments: [0, 1000, 1_000_000], [true, false])
+    func chunkedLength(count: Int, isOfRange: Bool) async throws {
         let (reply, content) = (reply, content)
         let gate = ServerGate()
         let url = fixture.server.route(
@@ -239,12 +240,21 @@ struct ParallelTests {
                 guard let bounds = Self.bounds(request.fields["Range"] ?? ""), let last = bounds.last else {
                     return reply.stalled(afterBytes: 1000, until: gate)
                 }
-                return Reply.bytes(content.bytes(bounds.first..<bounds.first + count)).status(206).entityTag("\"v1\"")
+                let start = isOfRange ? bounds.first : 0
+                return Reply.bytes(content.bytes(start..<start + count)).status(206).entityTag("\"v1\"")
                     .ignoringRange().field("Content-Range", "bytes \(bounds.first)-\(last)/\(content.size)").chunked(
                         size: 1000)
             })
         #expect(try content.matches(fileAt: try await fetch(url, holdingLeaderUntil: 1, gate)))
         #expect(fixture.ranges.count < 10)
+    }
+
+    @Test("A server that breaks each range after a few bytes is not asked for each of them", arguments: [1, 700])
+    func fewBytes(count: Int) async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", held(by: gate) { $0.cut(afterBytes: count) })
+        #expect(try content.matches(fileAt: try await fetch(url, holdingLeaderUntil: 1, gate)))
+        #expect(fixture.server.requests.count < 40)
     }
 
     @Test("Bytes that another program has cut are not used")

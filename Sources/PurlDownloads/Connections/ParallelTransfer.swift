@@ -283,7 +283,7 @@ package final class ParallelTransfer: Sendable {
         guard let split = state.split, state.split?.servers.drop(number) == true else { return nil }
         if number == RangeServers.leader { file.forget(RangedFile.leader, in: split.generation) }
         state.failure = state.failure ?? (error, nil)
-        return .dropped(split.servers[number].request.url, reason: error.reason)
+        return .dropped(split.servers[number].url, reason: error.reason)
     }
 
     private static let otherDigest = "have another digest than it has sent"
@@ -301,13 +301,15 @@ package final class ParallelTransfer: Sendable {
             let isNeeded = file.plan(in: split.generation)?.readers.contains(helper.reader) == true
             file.forget(helper.reader, in: split.generation)
             state.helpers[helper.reader] = nil
-            if end.isDamaged {
+            if end.isDamaged || end.hasOtherLength {
                 do {
                     try file.drop(helper.range, in: split.generation)
                 } catch {
                     state.stop = state.stop ?? .failed(error)
                     return nil
                 }
+            }
+            if end.isDamaged {
                 return dropped(
                     helper.range, of: [helper.reader], &state,
                     because: Self.damage(helper.range, Self.otherDigest))
@@ -317,14 +319,14 @@ package final class ParallelTransfer: Sendable {
             }
             switch end.verdict {
             case .proven?, nil:
-                if end.received > 0 { experience.addRange() }
+                if end.isUseful(for: helper.range) { experience.addRange() }
                 // One that was overtaken, or is not needed for another reason, has not failed.
                 guard let error = end.error, isNeeded, !end.isCancelled else { break }
                 if DownloadFailure.isOfFile(error) {
                     state.stop = state.stop ?? .failed(error)
                 } else {
                     state.failure = (error, nil)
-                    guard end.received == 0 else { break }
+                    guard !end.isUseful(for: helper.range) else { break }
                     experience.addFailure()
                     state.lessenConnections()
                 }
@@ -368,7 +370,7 @@ package final class ParallelTransfer: Sendable {
                 state.stop = state.stop ?? .failed(error)
                 return nil
             }
-            return end.received > 0 ? nil : drop(helper.number, &state, because: error)
+            return end.isUseful(for: helper.range) ? nil : drop(helper.number, &state, because: error)
         case .busy?, .refused?, .unproven?, .otherVersion?:
             return drop(helper.number, &state, because: Self.refusal(end))
         }

@@ -27,6 +27,16 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         var isCancelled = false
         /// Whether the bytes have another digest than the response has said.
         var isDamaged = false
+        /// Whether the response had more bytes than the range, or fewer and an end, so that none of them need be the range's.
+        var hasOtherLength = false
+
+        /// Whether it has brought more than a few of the range's bytes. A server that breaks each connection after some does
+        /// not deserve a request for each of them.
+        func isUseful(for range: Range<Int64>) -> Bool {
+            received > min(Self.few, Int64(range.count) / 16)
+        }
+
+        private static let few: Int64 = 64 << 10
     }
 
     let reader: RangePlan.Reader
@@ -120,9 +130,10 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
         }
         if let response { onExchange(dataTask, .response(response, isAccepted: verdict == .proven)) }
         guard verdict == .proven, let proof else { return completionHandler(.cancel) }
-        if let claim = response.flatMap({ PartDigest(of: $0) }), claim.sha256 != wholeDigest {
+        let claim = response.flatMap { PartDigest(of: $0) }.flatMap { $0.sha256 == wholeDigest ? nil : $0 }
+        if claim != nil || response?.expectedContentLength == NSURLSessionTransferSizeUnknown {
             self.claim.withLock { $0 = claim }
-            // A part of it could not be compared: what is left of it is requested anew.
+            // A part of it could not be compared, nor taken back: what is left of it is requested anew.
             guard file.keepWhole(range, by: reader, in: generation) else {
                 end.withLock { $0.isCancelled = true }
                 return completionHandler(.cancel)
@@ -144,9 +155,10 @@ final class RangeRequest: NSObject, URLSessionDataDelegate {
             end.error = error
             end.received = sink.received
             // Only its length tells that a response without one is not the range.
-            if end.verdict == .proven, !end.isCancelled, sink.isExceeded || (error == nil && end.received < range.count)
-            {
+            let isShort = error == nil && end.received < range.count && !end.isCancelled
+            if end.verdict == .proven, sink.isExceeded || isShort {
                 end.verdict = .unproven
+                end.hasOtherLength = true
             }
             return end
         }

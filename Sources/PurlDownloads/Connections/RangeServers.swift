@@ -41,6 +41,8 @@ struct RangeServers: Sendable {
 
     /// What a connection requests ranges of.
     struct Server: Sendable {
+        /// The URL that the program has given, without a mark. Redirects may lead elsewhere.
+        let url: URL?
         /// The request for the whole.
         var request: URLRequest
         /// What proves its version; `nil` before it is known.
@@ -48,6 +50,11 @@ struct RangeServers: Sendable {
         fileprivate var standing = Standing.untried
         /// Whether a redirect to a request is not followed.
         var refuses: @Sendable (HTTPURLResponse, URLRequest) -> Bool = { _, _ in true }
+
+        fileprivate init(_ request: URLRequest) {
+            url = request.url.map(JoinedBytes.origin)
+            self.request = request
+        }
     }
 
     fileprivate enum Standing {
@@ -65,9 +72,16 @@ struct RangeServers: Sendable {
 
     /// - Parameter isConfirmed: Whether the leader's server has proved that it has ranges.
     init(leader request: URLRequest, _ proof: RangeProof, isConfirmed: Bool, mirrors: [ParallelTransfer.Mirror] = []) {
-        var first = Server(request: request, proof: proof)
+        var first = Server(request)
+        first.proof = proof
         if isConfirmed { first.standing = .confirmed }
-        servers = [first] + mirrors.map { Server(request: $0.request, refuses: $0.refuses) }
+        servers =
+            [first]
+            + mirrors.map { mirror in
+                var server = Server(mirror.request)
+                server.refuses = mirror.refuses
+                return server
+            }
     }
 
     subscript(number: Number) -> Server { servers[number] }
