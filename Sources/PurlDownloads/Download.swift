@@ -129,11 +129,16 @@ final class Download: Sendable {
         if status.isDeletionPending { PartialFileOwners.beginDeletion(of: partialPath, by: ObjectIdentifier(self)) }
     }
 
-    /// Removes the unfinished files after a request to do so. Called by the scheduler when no attempt uses them.
+    /// Removes the unfinished files after a request to do so, as soon as no invalidated manager uses them. Called by the
+    /// scheduler when no attempt of its own does.
     func deleteIfRequested() {
         guard shared.withLock({ $0.status.takeDeletion() }) else { return }
-        scheduler.paths.finishDeletion(of: url)
-        PartialFileOwners.endDeletion(of: partialPath, by: ObjectIdentifier(self))
+        let validity = scheduler.validity
+        PartialFileOwners.acquire(partialPath, for: validity, of: ObjectIdentifier(self)) { [self] in
+            scheduler.paths.finishDeletion(of: url)
+            PartialFileOwners.release(partialPath, for: validity)
+            PartialFileOwners.endDeletion(of: partialPath, by: ObjectIdentifier(self))
+        }
     }
 
     private func control(_ step: (inout DownloadStatus) -> [Event]?) {

@@ -175,6 +175,23 @@ struct ManagerTests {
         #expect(Set(fixture.ranges) == [""])
     }
 
+    @Test("cancelAndDelete also deletes what an invalidated manager is still writing", arguments: 1...10)
+    func deletionAfterInvalidation(round: Int) async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        let (first, second) = (fixture.manager(), fixture.manager())
+        let old = first.download(url)
+        await old.hasReceived(40_000)
+        first.invalidate()
+        second.download(url).cancelAndDelete()
+        await second.waitUntilIdle()
+        await first.waitUntilIdle()
+        #expect(fixture.names(in: fixture.unfinished) == [])
+        gate.open()
+        #expect(try content.matches(fileAt: try await second.download(url).file()))
+        #expect(fixture.ranges == ["", ""])
+    }
+
     @Test("An invalidated manager starts no downloads")
     func invalidated() async throws {
         let gate = ServerGate()
