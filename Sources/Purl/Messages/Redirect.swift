@@ -117,8 +117,15 @@ enum Redirect {
         request.httpMethod = "GET"
         // Neither data nor a stream.
         request.httpBody = nil
-        request.removeFields([.contentType, .contentLength, .contentEncoding, .contentLanguage, .transferEncoding])
+        request.removeFields(fieldsOfContent)
     }
+
+    /// The fields that describe content (RFC 9110 §15.4; RFC 9530), which a request without any does not have.
+    private static let fieldsOfContent: [FieldName] = [
+        .contentType, .contentLength, .contentEncoding, .contentLanguage, .contentLocation, .contentRange,
+        .contentDisposition, .transferEncoding, .lastModified, FieldName("Content-Digest"), FieldName("Repr-Digest"),
+        FieldName("Digest"), FieldName("Content-MD5"),
+    ]
 }
 
 extension URL {

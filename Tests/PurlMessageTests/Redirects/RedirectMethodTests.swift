@@ -44,6 +44,10 @@ struct RedirectMethodTests {
     ]
 
     static let contentFields = ["Content-Type", "Content-Encoding", "Content-Language", "Content-Length"]
+    static let otherContentFields = [
+        "Content-Location", "Content-Range", "Content-Disposition", "Last-Modified", "Content-Digest", "Repr-Digest",
+        "Digest", "Content-MD5",
+    ]
 
     @Test("The status decides on the method, the body and its fields", arguments: rows)
     func method(row: Row) async throws {
@@ -61,6 +65,7 @@ struct RedirectMethodTests {
                 request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
                 request.setValue("x-none", forHTTPHeaderField: "Content-Encoding")
                 request.setValue("la", forHTTPHeaderField: "Content-Language")
+                for name in Self.otherContentFields { request.setValue("1", forHTTPHeaderField: name) }
             }
             request.setValue("kept", forHTTPHeaderField: "X-Other")
             let outcome = try await form.load(request)
@@ -78,6 +83,8 @@ struct RedirectMethodTests {
             #expect(second.body == (row.keepsBody ? body : Data()))
             let seen = Self.contentFields.map { second.fields[$0] }
             #expect(seen == (row.keepsBody ? ["text/plain", "x-none", "la", "8"] : [nil, nil, nil, nil]))
+            let others = Self.otherContentFields.filter { second.fields[$0] != nil }
+            #expect(others == (row.keepsBody ? Self.otherContentFields : []))
             #expect(second.fields["X-Other"] == "kept")
         }
     }
