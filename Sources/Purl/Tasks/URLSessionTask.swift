@@ -366,7 +366,14 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// A delegate for this task alone, asked before the session's. Kept until the task is over.
     open var delegate: (any URLSessionTaskDelegate)? {
         get { values.withLock { $0.delegate } }
-        set { values.withLock { $0.delegate = newValue } }
+        set {
+            let released = values.withLock { values in
+                defer { values.delegate = newValue }
+                return values.delegate
+            }
+            // As in ``release()``.
+            withExtendedLifetime(released) {}
+        }
     }
 
     /// The task's progress in bytes (for an upload, those sent and those received), indeterminate while the length is

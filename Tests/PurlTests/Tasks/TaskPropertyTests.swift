@@ -248,6 +248,23 @@ struct TaskPropertyTests {
         #expect(session.sessionDescription == "books")
     }
 
+    /// A delegate that uses its task once more when it goes.
+    private final class LeavingDelegate: NSObject, URLSessionTaskDelegate {
+        private let task: URLSessionTask
+
+        init(of task: URLSessionTask) { self.task = task }
+
+        deinit { task.taskDescription = "gone" }
+    }
+
+    @Test("A delegate that is replaced may use the task in its deinit")
+    func replacedDelegate() {
+        let task = sandbox.session().dataTask(with: URL(string: "http://127.0.0.1:1/")!)
+        task.delegate = LeavingDelegate(of: task)
+        task.delegate = nil
+        #expect(task.taskDescription == "gone")
+    }
+
     @Test("A copy is the task itself")
     func copy() throws {
         let session = sandbox.session()
