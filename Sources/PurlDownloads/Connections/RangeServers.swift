@@ -49,11 +49,16 @@ struct RangeServers: Sendable {
         var proof: RangeProof?
         fileprivate var standing = Standing.untried
         /// Whether a redirect to a request is not followed.
-        var refuses: @Sendable (HTTPURLResponse, URLRequest) -> Bool = { _, _ in true }
+        let refuses: @Sendable (HTTPURLResponse, URLRequest) -> Bool
 
-        fileprivate init(_ request: URLRequest) {
+        fileprivate init(
+            _ request: URLRequest, _ proof: RangeProof? = nil,
+            refuses: @escaping @Sendable (HTTPURLResponse, URLRequest) -> Bool = { _, _ in true }
+        ) {
             url = request.url.map(JoinedBytes.origin)
             self.request = request
+            self.proof = proof
+            self.refuses = refuses
         }
     }
 
@@ -72,16 +77,9 @@ struct RangeServers: Sendable {
 
     /// - Parameter isConfirmed: Whether the leader's server has proved that it has ranges.
     init(leader request: URLRequest, _ proof: RangeProof, isConfirmed: Bool, mirrors: [ParallelTransfer.Mirror] = []) {
-        var first = Server(request)
-        first.proof = proof
+        var first = Server(request, proof)
         if isConfirmed { first.standing = .confirmed }
-        servers =
-            [first]
-            + mirrors.map { mirror in
-                var server = Server(mirror.request)
-                server.refuses = mirror.refuses
-                return server
-            }
+        servers = [first] + mirrors.map { Server($0.request, refuses: $0.refuses) }
     }
 
     subscript(number: Number) -> Server { servers[number] }
