@@ -367,12 +367,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open var delegate: (any URLSessionTaskDelegate)? {
         get { values.withLock { $0.delegate } }
         set {
-            let released = values.withLock { values in
+            releaseUnlocked { values in
                 defer { values.delegate = newValue }
                 return values.delegate
             }
-            // As in ``release()``.
-            withExtendedLifetime(released) {}
         }
     }
 
@@ -431,7 +429,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Sets the observer of an upload's resume data.
     func setResumeDataObserver(_ observer: @escaping @Sendable (Data?) -> Void) {
-        values.withLock { $0.resumeDataObserver = observer }
+        releaseUnlocked { values in
+            defer { values.resumeDataObserver = observer }
+            return values.resumeDataObserver
+        }
     }
 
     /// Receives the failures after which an upload resumes by itself.
@@ -439,7 +440,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Sets the observer of the failures after which an upload resumes by itself.
     func setInterruptionObserver(_ observer: @escaping @Sendable (any Error) -> Void) {
-        values.withLock { $0.interruptionObserver = observer }
+        releaseUnlocked { values in
+            defer { values.interruptionObserver = observer }
+            return values.interruptionObserver
+        }
     }
 
     /// When the task was made.
@@ -666,7 +670,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Releases the delegate and the observers, after the task's last call.
     func release() {
-        let released = values.withLock { values in
+        releaseUnlocked { values in
             defer {
                 values.delegate = nil
                 values.resumeDataObserver = nil
@@ -674,8 +678,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             }
             return (values.delegate, values.resumeDataObserver, values.interruptionObserver)
         }
-        // Released outside the lock: a deinitialiser may call the task.
-        withExtendedLifetime(released) {}
+    }
+
+    /// Releases what `change` returns outside the lock: a deinitialiser may call the task.
+    private func releaseUnlocked<Value>(_ change: (inout sending Values) -> sending Value) {
+        withExtendedLifetime(values.withLock(change)) {}
     }
 
     /// Finishes a progress, also when no length was known or no byte arrived: zero of zero would count as indeterminate.
