@@ -44,9 +44,9 @@ public final class DownloadManager: Sendable {
     /// earlier process is resumed. When the finished file exists already, with the digest that is expected if there is one,
     /// the download finishes without a request.
     ///
-    /// The same URL is always the same download. A caller who expects another digest than those before gets a downloader of
-    /// its own, which shares the transfer: the file is moved into the finished folder when it has one of the expected digests,
-    /// and the downloaders that expect another one fail with an error that names both.
+    /// The same URL is always the same download. A caller who expects another digest than those before, or as the first one
+    /// expects none, gets a downloader of its own, which shares the transfer: the file is moved into the finished folder when it
+    /// has one of the expected digests, and the downloaders that expect another one fail with an error that names both.
     ///
     /// - Parameters:
     ///   - url: The resource.
@@ -125,7 +125,7 @@ public final class DownloadManager: Sendable {
 final class DownloadList: Sendable {
     private struct Entry: Sendable {
         let download: Download
-        /// One for each expected digest.
+        /// One for each expected digest, and one for the callers that expect none.
         var downloaders: [Downloader] = []
     }
 
@@ -164,7 +164,7 @@ final class DownloadList: Sendable {
         return state.withLock { $0.entries[key]?.downloaders.first }
     }
 
-    /// The downloader of a URL's callers that expect this digest; the first one for callers that expect none.
+    /// The downloader of a URL's callers that expect this digest, or none.
     ///
     /// - Parameter make: Creates the download, unless there is one.
     func downloader(for url: URL, expecting expected: ExpectedDigest, make: () -> Download) -> Downloader {
@@ -176,11 +176,7 @@ final class DownloadList: Sendable {
         let download = download(key, expecting: expected, make: make)
         return state.withLock { state in
             let present = state.entries[key]?.downloaders ?? []
-            if let downloader = expected == .unspecified
-                ? present.first : present.first(where: { $0.expected == expected })
-            {
-                return downloader
-            }
+            if let downloader = present.first(where: { $0.expected == expected }) { return downloader }
             let downloader = Downloader(expected, of: download)
             Self.register(downloader, of: download, in: &state)
             return downloader

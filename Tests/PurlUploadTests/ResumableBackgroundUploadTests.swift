@@ -63,8 +63,12 @@ struct ResumableBackgroundUploadTests {
 
     @Test("Without continuesDownloadsAfterRelaunch the error has resume data")
     func ended() async throws {
-        let launch = await Launch(try await killed())
+        let home = try await killed()
+        let upload = try #require(try home.records[1]?.upload)
+        let launch = await Launch(home)
         let task = try #require(launch.tasks.first)
+        #expect(task.countOfBytesSent == upload.offset)
+        #expect(task.countOfBytesExpectedToSend == Int64(site.content.size))
         #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
         let error = try #require(launch.witness.error(of: task))
         #expect(error.backgroundTaskCancelledReason == .userForceQuitApplication)

@@ -123,6 +123,9 @@ extension URLSession {
     }
 
     /// The tasks that are not over, oldest first.
+    ///
+    /// The last calls of a background session's restored tasks may come while the awaiting code is about to run; where
+    /// they must not, use ``getAllTasks(completionHandler:)``, whose handler is called before.
     public var allTasks: [URLSessionTask] {
         get async {
             await handlerResult { getAllTasks(completionHandler: $0) }

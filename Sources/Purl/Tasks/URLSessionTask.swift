@@ -493,6 +493,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             values.currentRequest = journaled.resume?.currentRequest.request ?? values.currentRequest
             values.counts.received = journaled.resume?.bytesReceived ?? 0
             values.counts.expectedToReceive = journaled.resume?.totalBytes ?? NSURLSessionTransferSizeUnknown
+            guard let upload = journaled.upload else { return }
+            values.counts.sent = upload.offset
+            values.counts.expectedToSend = upload.length ?? NSURLSessionTransferSizeUnknown
         }
     }
 
