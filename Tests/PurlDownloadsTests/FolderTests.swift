@@ -80,28 +80,37 @@ struct FolderTests {
     }
 }
 
-/// Whether there is a file system in memory, and the temporary folder is on another one.
-private let memoryIsAnotherFileSystem: Bool = {
-    let manager = FileManager.default
-    let systems = ["/dev/shm", manager.temporaryDirectory.path].map { path in
-        (try? manager.attributesOfItem(atPath: path))?[.systemNumber] as? Int
+/// A folder on another file system than the temporary one, where there is one.
+private let otherFileSystem: String? = {
+    func system(_ path: String) -> Int? {
+        (try? FileManager.default.attributesOfItem(atPath: path))?[.systemNumber] as? Int
     }
-    return manager.isWritableFile(atPath: "/dev/shm") && systems[0] != systems[1]
+    let present = system(FileManager.default.temporaryDirectory.path)
+    return ["/dev/shm", "/var/tmp"].first { path in
+        FileManager.default.isWritableFile(atPath: path) && system(path) != present
+    }
 }()
 
 @Suite(
     "A finished folder on another file system", .timeLimit(.minutes(3)),
-    .enabled(if: memoryIsAnotherFileSystem))
+    .enabled(if: otherFileSystem != nil))
 struct OtherFileSystemTests {
     let fixture: DownloadFixture
     let content = GeneratedContent(size: 100_000, seed: 5)
-    let folder = SharedMemoryFolder()
+    let folder: OtherFolder
 
-    init() throws { fixture = try DownloadFixture() }
+    init() throws {
+        fixture = try DownloadFixture()
+        folder = OtherFolder(in: try #require(otherFileSystem))
+    }
 
-    /// A folder in memory, which is removed with this object.
-    final class SharedMemoryFolder: Sendable {
-        let url = URL(fileURLWithPath: "/dev/shm/downloads-\(UUID().uuidString)", isDirectory: true)
+    /// A folder that is removed with this object.
+    final class OtherFolder: Sendable {
+        let url: URL
+
+        init(in parent: String) {
+            url = URL(fileURLWithPath: "\(parent)/downloads-\(UUID().uuidString)", isDirectory: true)
+        }
 
         deinit { try? FileManager.default.removeItem(at: url) }
     }
