@@ -261,6 +261,7 @@ struct OutputTests {
             ("dangling", "“dangling” is a symbolic link to “nothing”, which leads to no file."),
             ("loop", "“loop” is a symbolic link to “loop”, which leads to no file."),
             ("folder", "“folder” is a folder. Choose a name in it, “-o folder/NAME”, or another one with -o."),
+            ("new/", "There is no folder “new/”."),
             ("socket", "“socket” is a socket, to which no file can be saved."),
             ("/dev/fd/987", "“/dev/fd/987” is not open."),
         ] {

@@ -94,6 +94,49 @@ struct PutTests {
         #expect(folder.names == ["film.bin"])
     }
 
+    // MARK: The file
+
+    @Test(
+        "a file that is written to while it is sent is not reported as uploaded", arguments: ["again", "longer"],
+        [[], ["--no-resume"]])
+    func writtenWhileSent(change: String, options: [String]) async throws {
+        let (process, gate) = try await putStalled(at: 2_500_000, options)
+        let handle = try FileHandle(forUpdating: folder.file("film.bin"))
+        if change == "longer" { try handle.seekToEnd() }
+        try handle.write(contentsOf: Data(count: 100_000))
+        try handle.close()
+        gate.open()
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(await process.exitCode == 1)
+        #expect(
+            lines.contains { $0.hasPrefix("purl: “film.bin” was written to while it was sent: the server may have ") },
+            "\(lines)")
+        #expect(!lines.contains { $0.contains("complete") })
+    }
+
+    @Test("a file that has lost its name while it is sent is uploaded")
+    func removedWhileSent() async throws {
+        let (process, gate) = try await putStalled(at: 2_500_000)
+        try Data("another".utf8).write(to: folder.file("film.bin"), options: .atomic)
+        gate.open()
+        #expect(await process.exitCode == 0)
+        #expect(target.uploads.map(\.content) == [Self.content])
+    }
+
+    @Test(
+        "nothing is sent of what has content and no length, or is no folder",
+        arguments: [
+            ("/proc/version", "has content, but no length. Copy it into another file, and upload that."),
+            ("film.bin/", "is not a folder."),
+        ])
+    func unusual(file: String, message: String) async throws {
+        let (code, lines) = try await PurlProcess.run(["put", file, url.absoluteString], in: folder)
+        #expect(code == 1)
+        #expect(lines == ["purl: “\(file)” \(message)"])
+        #expect(server.requests.isEmpty)
+    }
+
     // MARK: Interruptions
 
     @Test("keeps a record when it ends early, and the same command resumes", arguments: [SIGINT, SIGTERM, SIGKILL])

@@ -81,6 +81,50 @@ struct TraceCommandTests {
         #expect(text.contains("  delegate  begins didSendBodyData (5 bytes, 5 of 5)\n"))
     }
 
+    @Test(
+        "never takes the place of a file that the command reads or writes",
+        arguments: [
+            (["get", "URL"], "is used for the trace"),
+            (["get", "URL", "-o", "film.txt"], "is used for the trace"),
+            (["get", "URL", "-o", "pages/film.txt"], "is used for the trace"),
+            (["get", "--input-file", "film.txt"], "is a file that this command reads"),
+            (["get", "URL", "--check", "film.txt"], "is a file that this command reads"),
+            (["get", "URL", "--digests", "film.txt"], "is a file that this command reads"),
+            (["get", "URL", "--repair", "-o", "film.txt"], "is a file that this command reads"),
+            (["put", "film.txt", "URL"], "is a file that this command reads"),
+            (["put", "link.txt", "URL"], "is a file that this command reads"),
+        ])
+    func otherFiles(arguments: [String], refusal: String) async throws {
+        let url = server.route("/film.txt", .generated(size: 100_000))
+        try folder.write("mine", to: "film.txt")
+        for (name, target) in [("pages", "."), ("link.txt", "film.txt")] {
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.file(name).path, withDestinationPath: target)
+        }
+        let names = folder.names
+        let result = try await PurlProcess.run(
+            arguments.map { $0 == "URL" ? url.absoluteString : $0 } + ["--trace", "film.txt"], in: folder)
+        #expect(result.exitCode == 1)
+        #expect(result.lines.contains { $0.contains("“") && $0.contains("film.txt” " + refusal) }, "\(result.lines)")
+        #expect(folder.names == names)
+        #expect(refusal == "is used for the trace" || folder.contents("film.txt") == Data("mine".utf8))
+    }
+
+    @Test("writes through a symbolic link to a file, and to nothing that is no file")
+    func links() async throws {
+        let url = server.route("/film.bin", .generated(size: 1000)).absoluteString
+        try folder.write("an earlier one", to: "earlier.txt")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link.txt").path, withDestinationPath: "earlier.txt")
+        #expect(try await PurlProcess.run(["get", url, "--trace", "link.txt"], in: folder).exitCode == 0)
+        #expect(String(decoding: folder.contents("earlier.txt"), as: UTF8.self).contains("sends GET /film.bin"))
+        #expect(mkfifo(folder.file("pipe.txt").path, 0o600) == 0)
+        let result = try await PurlProcess.run(["get", url, "-o", "b", "--trace", "pipe.txt"], in: folder)
+        #expect(result.exitCode == 1)
+        #expect(result.lines == ["purl: “pipe.txt” is not a regular file, as a trace has to be."])
+        #expect(folder.names == ["earlier.txt", "film.bin", "link.txt", "pipe.txt"])
+    }
+
     @Test("records the messages of a WebSocket, with their text in an archive")
     func webSocket() async throws {
         let url = server.route("/chat", .webSocket())
@@ -125,9 +169,18 @@ struct TraceCommandTests {
         arguments: [
             ("film.json", "pages.html", "purl: “pages.html” is a folder, not a file for the trace."),
             ("film.json", "no/film.html", "purl: There is no folder “no” for the trace."),
-            ("film.json", "film.json", "purl: “film.json” is the trace itself: write it into another file."),
-            ("film.json", "link.json", "purl: “link.json” is the trace itself: write it into another file."),
-            ("link.json", "film.json", "purl: “film.json” is the trace itself: write it into another file."),
+            (
+                "film.json", "film.json",
+                "purl: “film.json” is a file that this command reads: choose another name for the trace."
+            ),
+            (
+                "film.json", "link.json",
+                "purl: “link.json” is a file that this command reads: choose another name for the trace."
+            ),
+            (
+                "link.json", "film.json",
+                "purl: “film.json” is a file that this command reads: choose another name for the trace."
+            ),
             ("pages.html", "film.html", "purl: “pages.html” is a folder."),
         ])
     func places(input: String, output: String, message: String) async throws {

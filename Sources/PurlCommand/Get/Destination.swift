@@ -76,6 +76,9 @@ struct Destination: Equatable, Sendable {
     ) throws(CommandFailure) {
         if let output = request.output {
             let url = URL.file(at: output, in: folder)
+            if output.hasSuffix("/"), FileEntry(at: url, followingLinks: true) != .folder {
+                throw CommandFailure("There is no folder “\(output)”.")
+            }
             switch try OutputPath(at: url, name: output) {
             case .file:
                 try FileName.validate(url)
@@ -226,27 +229,46 @@ struct Destination: Equatable, Sendable {
 
 /// The paths that the downloads of one command have reserved, so that no two of them write to the same file.
 final class PathReservations: Sendable {
+    private enum Owner: Equatable {
+        case download(URL)
+        case trace
+
+        var text: String {
+            switch self {
+            case .download(let url): url.shownOrigin
+            case .trace: "the trace"
+            }
+        }
+    }
+
     private struct State {
-        var owners: [String: URL] = [:]
+        var owners: [String: Owner] = [:]
         var paths: [URL: [String]] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter trace: The file of the command's trace, which no download may write to.
+    init(besides trace: TraceFile? = nil) {
+        var state = State()
+        if let trace { state.owners[trace.place.path] = .trace }
+        self.state = Mutex(state)
+    }
 
     /// Reserves every path that a download of `url` to `destination` may write to, and releases those it had before.
     func reserve(_ destination: Destination, for url: URL) throws(CommandFailure) {
-        let paths = destination.paths.map(\.standardizedFileURL.path)
-        let other = state.withLock { state -> URL? in
+        let paths = destination.paths.map(\.withoutLinksInFolder.path)
+        let other = state.withLock { state -> Owner? in
             for path in paths {
-                if let other = state.owners[path], other != url { return other }
+                if let other = state.owners[path], other != .download(url) { return other }
             }
             for path in state.paths.updateValue(paths, forKey: url) ?? [] { state.owners[path] = nil }
-            for path in paths { state.owners[path] = url }
+            for path in paths { state.owners[path] = .download(url) }
             return nil
         }
         guard let other else { return }
         throw CommandFailure(
-            "“\(destination.name)” is used for \(other.shownOrigin). Choose another name with -o, or with out= in an"
+            "“\(destination.name)” is used for \(other.text). Choose another name with -o, or with out= in an"
                 + " --input-file.")
     }
 

@@ -202,7 +202,7 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
                 case .leader(let error): report.error = error
                 case .complete: report.received = file.presentCount
                 case .failed(let error, let response):
-                    report.error = error
+                    report.error = error is URLError ? error : unwritten(error, report.destination)
                     guard let response else { return }
                     report.response = response
                     report.meaning = .errorPage(status: response.statusCode)
@@ -283,10 +283,17 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
         } catch {
             // Another command has been faster.
             if (error as NSError).code == EEXIST { throw new.busy(parts) }
-            throw CommandFailure("“\(new.name).part” cannot be written: \((error as NSError).localizedDescription)")
+            throw CommandFailure(unwritten(error, new).failureSentence)
         }
         report.update { $0.destination = new }
         return new
+    }
+
+    /// The failure where the system refuses a change of the partial file.
+    private func unwritten(_ error: any Error, _ destination: Destination) -> URLError {
+        let cause = error.asUnderlying
+        let sentence = "“\(destination.name).part” cannot be written: \((cause as NSError).reason)"
+        return URLError(.cannotWriteToFile, reason: sentence, userInfo: [NSUnderlyingErrorKey: cause])
     }
 }
 

@@ -26,7 +26,7 @@ struct Get {
         self.console = console
         self.events = events
         self.folder = folder
-        trace = RequestedTrace(options.trace)
+        trace = RequestedTrace(options.trace, besides: options.inputs.map { .file(at: $0, in: folder) })
         messages = MessagePrinter(console: console, isQuiet: options.verbosity == .quiet, subject: nil, events: events)
     }
 
@@ -95,8 +95,7 @@ struct Get {
         let display = ProgressDisplay(console, events: events, count: requests.count)
         let context = FileDownload.Context(
             options: options, checksums: checksums, pieces: pieces, session: session, display: display,
-            reservations: PathReservations(),
-            isOneOfMany: isMany)
+            reservations: PathReservations(besides: options.trace), isOneOfMany: isMany)
 
         let results = await runInOrder(requests, context)
         await display.stop()

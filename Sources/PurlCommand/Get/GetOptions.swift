@@ -73,6 +73,12 @@ struct GetOptions: Equatable {
 
     private init() {}
 
+    /// The paths of the files that are read before there is a download, and of the one that is repaired.
+    var inputs: [String] {
+        let lists = [inputFile, checksumFile, digestList].compactMap { $0 }.filter { $0 != "-" }
+        return lists + (repairs ? requests.compactMap(\.output) : [])
+    }
+
     private func checkRepair(_ words: ParsedWords<Self>) throws(UsageError) {
         guard repairs else {
             guard digestList != nil || pieceLength == nil else {

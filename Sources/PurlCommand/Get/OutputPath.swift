@@ -112,6 +112,11 @@ extension URL {
         defer { free(resolved) }
         return URL(fileURLWithPath: String(cString: resolved))
     }
+
+    /// The same place by a path in which no folder is a symbolic link.
+    var withoutLinksInFolder: URL {
+        deletingLastPathComponent().withoutLinks.appendingPathComponent(lastPathComponent)
+    }
 }
 
 extension FileEntry {

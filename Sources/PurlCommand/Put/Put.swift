@@ -32,7 +32,7 @@ struct Put {
         file = .file(at: options.file, in: folder)
         messages = MessagePrinter(
             console: errors, isQuiet: options.verbosity == .quiet, subject: nil, events: events)
-        trace = RequestedTrace(options.trace)
+        trace = RequestedTrace(options.trace, besides: [file])
     }
 
     func run() async -> ExitCode {
@@ -66,11 +66,25 @@ struct Put {
 
     private func entry() throws(CommandFailure) -> FileStatus {
         switch FileEntry(at: file, followingLinks: true) {
-        case .regular(let entry): return entry
+        case .regular(let entry):
+            guard !options.file.hasSuffix("/") else { throw CommandFailure("“\(options.file)” is not a folder.") }
+            // Nothing of a file such as /proc/version would be sent.
+            guard entry.length > 0 || isEmpty else {
+                throw CommandFailure(
+                    "“\(options.file)” has content, but no length. Copy it into another file, and upload that.")
+            }
+            return entry
         case .missing: throw CommandFailure("There is no file “\(options.file)”.")
         case .folder, .link, .device, .pipe, .socket:
             throw CommandFailure("“\(options.file)” is not a regular file.")
         }
+    }
+
+    /// Whether there is nothing to be read of the file.
+    private var isEmpty: Bool {
+        guard let handle = try? FileHandle(forReadingFrom: file) else { return true }
+        defer { try? handle.close() }
+        return ((try? handle.read(upToCount: 1)) ?? nil)?.isEmpty ?? true
     }
 
     private func lock(through files: any FileLayer) throws(CommandFailure) -> FileLock {
@@ -101,6 +115,7 @@ private struct FileUpload: ResumingTransfer {
     private let file: URL
     /// What the file is.
     private let entry: FileStatus
+    private let version: SentVersion
     private let session: URLSession
     /// What records are read and written through.
     private let files: any FileLayer
@@ -126,6 +141,7 @@ private struct FileUpload: ResumingTransfer {
         self.options = options
         self.file = file
         self.entry = entry
+        version = SentVersion(of: file, entry)
         self.session = session
         self.output = output
         self.messages = messages
@@ -173,10 +189,12 @@ private struct FileUpload: ResumingTransfer {
     mutating func attempt() async -> SendTask.Report {
         let isFirst = start == nil
         let source = resumeData.map { SendTask.Source.resumeData($0) } ?? .file(request, file)
+        if resumeData == nil { version.begin() }
         let task = SendTask(source, for: options.url, trace: trace) { [self] task, offset in
             if isFirst { announce(offset) }
             if options.verbosity != .quiet { display.show(task, name: name) }
-        } onRestart: { [messages, name] reason in
+        } onRestart: { [messages, name, version] reason in
+            version.begin()
             messages.info("\(name): starting over: \((reason as NSError).reason)")
         } onInterruption: { [self] error in
             let sentence = error.sentenceWithAdvice
@@ -248,6 +266,12 @@ private struct FileUpload: ResumingTransfer {
             withExtendedLifetime(lock) {
                 UploadRecord.remove(for: file, entry.identity, of: options.url, options.method, through: files)
             }
+        }
+        guard version.isUnchanged else {
+            messages.error(
+                "“\(name)” was written to while it was sent: the server may have bytes of two versions. Upload it again.",
+                event(.failed).with { $0.status = report.response?.statusCode })
+            return .over(.failure)
         }
         let result = UploadText.result(length: length, sent: report.sent, from: start, in: elapsed)
         let status = report.response?.statusCode ?? 0
@@ -327,6 +351,32 @@ private struct FileUpload: ResumingTransfer {
 
     private static func describe(_ status: Int) -> String {
         "\(status) (\(HTTPURLResponse.localizedString(forStatusCode: status)))"
+    }
+}
+
+/// What a file was when its first byte was sent.
+private final class SentVersion: Sendable {
+    private let file: URL
+    private let begun: Mutex<FileStatus>
+
+    /// - Parameter entry: What the file is, whose upload may have been begun by an earlier command.
+    init(of file: URL, _ entry: FileStatus) {
+        self.file = file
+        begun = Mutex(entry)
+    }
+
+    /// The file is sent from its first byte now.
+    func begin() {
+        guard let now = FileEntry(at: file, followingLinks: true).regularFile else { return }
+        begun.withLock { $0 = now }
+    }
+
+    /// Whether the file has not been written to since. One that has lost its name was sent as it was.
+    var isUnchanged: Bool {
+        guard let now = FileEntry(at: file, followingLinks: true).regularFile else { return true }
+        return begun.withLock { begun in
+            now.identity != begun.identity || now.length == begun.length && now.modified == begun.modified
+        }
     }
 }
 

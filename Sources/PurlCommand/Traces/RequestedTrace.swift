@@ -1,3 +1,4 @@
+import Foundation
 import Purl
 import PurlTrace
 
@@ -6,9 +7,12 @@ struct RequestedTrace {
     /// The recorder, for the session's configuration.
     let trace: TransferTrace?
     private let file: TraceFile?
+    private let inputs: [URL]
 
-    init(_ file: TraceFile?) {
+    /// - Parameter inputs: The files that the command reads, which the trace must not replace.
+    init(_ file: TraceFile?, besides inputs: [URL] = []) {
         self.file = file
+        self.inputs = inputs
         trace = file?.makeTrace()
     }
 
@@ -18,7 +22,7 @@ struct RequestedTrace {
     /// - Parameter messages: Where errors are printed.
     func record(_ messages: MessagePrinter, _ command: () async -> ExitCode) async -> ExitCode {
         do throws(CommandFailure) {
-            try file?.check()
+            try file?.check(besides: inputs)
             let code = await command()
             if let trace { try file?.write(trace.recording) }
             return code

@@ -54,10 +54,8 @@ struct ShowTrace {
     func run() -> ExitCode {
         do throws(CommandFailure) {
             if let file = options.output {
-                try file.check()
-                guard !isInput(file.path) else {
-                    throw CommandFailure("“\(file.path)” is the trace itself: write it into another file.")
-                }
+                // Of what a later version has saved, some would be lost.
+                try file.check(besides: [URL(fileURLWithPath: options.path)])
             }
             let recording = try recording()
             if let file = options.output {
@@ -85,12 +83,6 @@ struct ShowTrace {
             let log: Log
         }
         return (try? JSONDecoder().decode(Archive.self, from: data)) != nil
-    }
-
-    /// Whether a path leads to the file that is shown: of what a later version has saved, some would be lost.
-    private func isInput(_ path: String) -> Bool {
-        let places = [path, options.path].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().standardizedFileURL }
-        return places[0] == places[1]
     }
 
     private func recording() throws(CommandFailure) -> TransferTrace.Recording {

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+internal import PurlIO
 import PurlTrace
 
 /// The file of `--trace`, in the form that its extension names.
@@ -22,6 +23,11 @@ struct TraceFile: Equatable {
 
     private var url: URL { URL(fileURLWithPath: path) }
 
+    /// Where the file will be: where a symbolic link leads, if the path is one.
+    var place: URL {
+        FileEntry(at: url, followingLinks: true).regularFile == nil ? url.withoutLinksInFolder : url.withoutLinks
+    }
+
     /// A recorder for the file. It keeps the beginning of bodies where the file has a place for them.
     func makeTrace() -> TransferTrace {
         var options = TransferTrace.Options()
@@ -29,22 +35,32 @@ struct TraceFile: Equatable {
         return TransferTrace(options: options)
     }
 
-    /// Throws before anything is transferred where the file could not be written at the end.
-    func check() throws(CommandFailure) {
+    /// Throws before anything is transferred where the file could not be written at the end, or must not be replaced.
+    ///
+    /// - Parameter inputs: The files that the command reads.
+    func check(besides inputs: [URL] = []) throws(CommandFailure) {
         let folder = url.deletingLastPathComponent()
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
+        guard FileEntry(at: folder, followingLinks: true) == .folder else {
             throw CommandFailure("There is no folder “\(folder.relativePath)” for the trace.")
         }
-        if FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue {
-            throw CommandFailure("“\(path)” is a folder, not a file for the trace.")
+        switch FileEntry(at: url, followingLinks: true) {
+        case .missing, .link: break
+        case .folder: throw CommandFailure("“\(path)” is a folder, not a file for the trace.")
+        case .device, .pipe, .socket: throw CommandFailure("“\(path)” is not a regular file, as a trace has to be.")
+        case .regular(let entry):
+            let isInput = inputs.contains {
+                FileEntry(at: $0, followingLinks: true).regularFile?.identity == entry.identity
+            }
+            guard !isInput else {
+                throw CommandFailure("“\(path)” is a file that this command reads: choose another name for the trace.")
+            }
         }
     }
 
     /// Writes what was recorded.
     func write(_ recording: TransferTrace.Recording) throws(CommandFailure) {
         do {
-            try format.data(of: recording).write(to: url, options: .atomic)
+            try format.data(of: recording).write(to: place, options: .atomic)
         } catch {
             throw CommandFailure("“\(path)” cannot be written: \((error as NSError).localizedDescription)")
         }
