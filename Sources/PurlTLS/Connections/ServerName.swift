@@ -35,6 +35,15 @@ enum ServerName: Equatable {
         }
     }
 
+    /// The wildcard name under which a certificate may have a host whose name has an underscore, as those
+    /// of many services do. OpenSSL compares no wildcard with such a name, and this one only with itself.
+    static func wildcard(for name: String) -> String? {
+        guard name.utf8.contains(UInt8(ascii: "_")), let dot = name.firstIndex(of: ".") else { return nil }
+        let domain = name[dot...].dropFirst()
+        // Not all names of a top-level domain.
+        return domain.utf8.contains(UInt8(ascii: ".")) ? "*.\(domain)" : nil
+    }
+
     /// What has a meaning in URLs, and none in names.
     private static let separators = Set("%/:#?@[]\\".utf8)
 

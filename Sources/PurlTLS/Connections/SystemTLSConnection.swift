@@ -78,7 +78,10 @@ final class SystemTLSConnection: TLSConnection {
             // RFC 9525 §6.3: no wildcard within a label (X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS). §2: a Common Name is not the
             // name of a host (X509_CHECK_FLAG_NEVER_CHECK_SUBJECT).
             openSSL.SSL_set_hostflags(ssl, 0x04 | 0x20)
-            isSet = openSSL.SSL_set1_host(ssl, name) == 1 && name.withCString { setServerName($0) }
+            isSet =
+                openSSL.SSL_set1_host(ssl, name) == 1
+                && ServerName.wildcard(for: name).map { openSSL.SSL_add1_host(ssl, $0) == 1 } ?? true
+                && name.withCString { setServerName($0) }
         }
         guard isSet else {
             openSSL.ERR_clear_error()

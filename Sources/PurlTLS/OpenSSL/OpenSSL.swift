@@ -76,6 +76,7 @@ final class OpenSSL: Sendable {
     let SSL_get_ex_data: @Sendable @convention(c) (OpaquePointer?, Int32) -> UnsafeMutableRawPointer?
     let SSL_get0_param: @Sendable @convention(c) (OpaquePointer?) -> OpaquePointer?
     let SSL_set1_host: @Sendable @convention(c) (OpaquePointer?, Text) -> Int32
+    let SSL_add1_host: @Sendable @convention(c) (OpaquePointer?, Text) -> Int32
     let SSL_set_hostflags: @Sendable @convention(c) (OpaquePointer?, UInt32) -> Void
     let SSL_set_alpn_protos: @Sendable @convention(c) (OpaquePointer?, Bytes?, UInt32) -> Int32
     let SSL_set_session: @Sendable @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32
@@ -280,6 +281,7 @@ final class OpenSSL: Sendable {
         SSL_get_ex_data = try find("SSL_get_ex_data")
         SSL_get0_param = try find("SSL_get0_param")
         SSL_set1_host = try find("SSL_set1_host")
+        SSL_add1_host = try find("SSL_add1_host")
         SSL_set_hostflags = try find("SSL_set_hostflags")
         SSL_set_alpn_protos = try find("SSL_set_alpn_protos")
         SSL_set_session = try find("SSL_set_session")
