@@ -1,4 +1,5 @@
 import Foundation
+import PurlIO
 import PurlTesting
 import Testing
 
@@ -82,47 +83,119 @@ struct TraceCommandTests {
     }
 
     @Test(
-        "never takes the place of a file that the command reads or writes",
+        "never takes the place of a file that the command reads, or downloads by a name that it knows",
         arguments: [
-            (["get", "URL"], "is used for the trace"),
-            (["get", "URL", "-o", "film.txt"], "is used for the trace"),
-            (["get", "URL", "-o", "pages/film.txt"], "is used for the trace"),
-            (["get", "--input-file", "film.txt"], "is a file that this command reads"),
-            (["get", "URL", "--check", "film.txt"], "is a file that this command reads"),
-            (["get", "URL", "--digests", "film.txt"], "is a file that this command reads"),
-            (["get", "URL", "--repair", "-o", "film.txt"], "is a file that this command reads"),
-            (["put", "film.txt", "URL"], "is a file that this command reads"),
-            (["put", "link.txt", "URL"], "is a file that this command reads"),
+            (["get", "URL"], isTheFileOfADownload),
+            (["get", "URL", "-o", "film.txt"], isTheFileOfADownload),
+            (["get", "URL", "-o", "pages/film.txt"], isTheFileOfADownload),
+            (["get", "URL", "URL?2"], isTheFileOfADownload),
+            (["get", "URL", "-N"], isTheFileOfADownload),
+            (["get", "--input-file", "film.txt"], isReadByThisCommand),
+            (["get", "URL", "--check", "film.txt"], isReadByThisCommand),
+            (["get", "URL", "--digests", "film.txt"], isReadByThisCommand),
+            (["get", "URL", "--repair", "-o", "film.txt"], isReadByThisCommand),
+            (["get", "URL", "--repair", "-o", "bin"], isReadByThisCommand),
+            (["get", "URL", "-o", "x", "--cacert", "film.txt"], isReadByThisCommand),
+            (["get", "URL", "-o", "x", "--cert", "c", "--key", "film.txt"], isReadByThisCommand),
+            (["get", "URL", "-o", "x", "--cert", "c", "--passphrase-file", "film.txt"], isReadByThisCommand),
+            (["put", "film.txt", "URL"], isReadByThisCommand),
+            (["put", "link.txt", "URL"], isReadByThisCommand),
+            (["put", "other", "URL", "--cert", "film.txt"], isReadByThisCommand),
+            (["ws", "URL", "--cert", "film.txt"], isReadByThisCommand),
         ])
     func otherFiles(arguments: [String], refusal: String) async throws {
         let url = server.route("/film.txt", .generated(size: 100_000))
         try folder.write("mine", to: "film.txt")
-        for (name, target) in [("pages", "."), ("link.txt", "film.txt")] {
+        for (name, target) in [("pages", "."), ("link.txt", "film.txt"), ("bin.digests", "film.txt")] {
             try FileManager.default.createSymbolicLink(
                 atPath: folder.file(name).path, withDestinationPath: target)
         }
         let names = folder.names
         let result = try await PurlProcess.run(
-            arguments.map { $0 == "URL" ? url.absoluteString : $0 } + ["--trace", "film.txt"], in: folder)
+            arguments.map { $0.replacing("URL", with: url.absoluteString) } + ["--trace", "film.txt"], in: folder)
         #expect(result.exitCode == 1)
-        #expect(result.lines.contains { $0.contains("“") && $0.contains("film.txt” " + refusal) }, "\(result.lines)")
+        #expect(
+            result.lines.contains { $0.contains("film.txt” \(refusal): choose another name for the trace.") },
+            "\(result.lines)")
         #expect(folder.names == names)
-        #expect(refusal == "is used for the trace" || folder.contents("film.txt") == Data("mine".utf8))
+        #expect(folder.contents("film.txt") == Data("mine".utf8))
+        #expect(server.requests.isEmpty)
     }
 
-    @Test("writes through a symbolic link to a file, and to nothing that is no file")
-    func links() async throws {
-        let url = server.route("/film.bin", .generated(size: 1000)).absoluteString
-        try folder.write("an earlier one", to: "earlier.txt")
-        try FileManager.default.createSymbolicLink(
-            atPath: folder.file("link.txt").path, withDestinationPath: "earlier.txt")
-        #expect(try await PurlProcess.run(["get", url, "--trace", "link.txt"], in: folder).exitCode == 0)
-        #expect(String(decoding: folder.contents("earlier.txt"), as: UTF8.self).contains("sends GET /film.bin"))
-        #expect(mkfifo(folder.file("pipe.txt").path, 0o600) == 0)
-        let result = try await PurlProcess.run(["get", url, "-o", "b", "--trace", "pipe.txt"], in: folder)
+    private static let isTheFileOfADownload = "is the file of a download"
+    private static let isReadByThisCommand = "is a file that this command reads"
+
+    @Test("is not replaced by a download whose name the server chooses")
+    func suggestedName() async throws {
+        let url = server.route(
+            "/film", .generated(size: 1000).field("Content-Disposition", "attachment; filename=\"film.txt\""))
+        let result = try await PurlProcess.run(["get", url.absoluteString, "--trace", "film.txt"], in: folder)
         #expect(result.exitCode == 1)
-        #expect(result.lines == ["purl: “pipe.txt” is not a regular file, as a trace has to be."])
-        #expect(folder.names == ["earlier.txt", "film.bin", "link.txt", "pipe.txt"])
+        #expect(result.lines.first?.contains("“film.txt” is used for the trace.") == true)
+        #expect(folder.names == ["film.txt"])
+        #expect(String(decoding: folder.contents("film.txt"), as: UTF8.self).contains("sends GET /film\n"))
+    }
+
+    @Test("stays as it was where the command does not begin")
+    func notBegun() async throws {
+        try folder.write("an earlier one", to: "film.txt")
+        let url = server.url("/film").absoluteString
+        for arguments in [
+            ["put", "missing", url], ["get", url, "--check", "missing"], ["get", url, "-o", "no/film"],
+        ] {
+            let result = try await PurlProcess.run(arguments + ["--trace", "film.txt"], in: folder)
+            #expect(result.exitCode == 1)
+            #expect(folder.names == ["film.txt"])
+            #expect(folder.contents("film.txt") == Data("an earlier one".utf8))
+        }
+    }
+
+    @Test("takes the place of an earlier one, with its mode", arguments: ["film.txt", "link.txt"])
+    func earlier(path: String) async throws {
+        let url = server.route("/film.bin", .generated(size: 1000)).absoluteString
+        try folder.write("an earlier one", to: "film.txt")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link.txt").path, withDestinationPath: "film.txt")
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.file("film.txt").path)
+        #expect(try await PurlProcess.run(["get", url, "--trace", path], in: folder).exitCode == 0)
+        #expect(String(decoding: folder.contents("film.txt"), as: UTF8.self).contains("sends GET /film.bin"))
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.file("film.txt").path)
+        #expect(attributes[.posixPermissions] as? Int == 0o640)
+        #expect(folder.names == ["film.bin", "film.txt", "link.txt"])
+        #expect(FileEntry(at: folder.file("link.txt")) == .link)
+    }
+
+    @Test("is written where nothing is, or a regular file")
+    func noFile() async throws {
+        let url = server.route("/film.bin", .generated(size: 1000)).absoluteString
+        #expect(mkfifo(folder.file("pipe.txt").path, 0o600) == 0)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link.txt").path, withDestinationPath: "film.bin")
+        for (path, sentence) in [
+            ("pipe.txt", "is not a regular file, as a trace has to be."),
+            ("link.txt", "is a symbolic link that leads to no file."),
+        ] {
+            let result = try await PurlProcess.run(["get", url, "--trace", path], in: folder)
+            #expect(result.exitCode == 1)
+            #expect(result.lines == ["purl: “\(path)” \(sentence)"])
+        }
+        #expect(folder.names == ["link.txt", "pipe.txt"])
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("leaves a file alone that another program makes meanwhile")
+    func madeMeanwhile() async throws {
+        let gate = ServerGate()
+        let url = server.route("/film.bin", .generated(size: 1000).stalled(afterBytes: 500, until: gate))
+        let process = try PurlProcess(["get", url.absoluteString, "--trace", "film.txt"], in: folder)
+        await gate.reached()
+        try folder.write("of another program", to: "film.txt")
+        gate.open()
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(await process.exitCode == 1)
+        #expect(lines.last == "purl: “film.txt” was made by another program meanwhile: no trace was written.")
+        #expect(folder.contents("film.txt") == Data("of another program".utf8))
     }
 
     @Test("records the messages of a WebSocket, with their text in an archive")

@@ -38,11 +38,11 @@ struct Demo {
             exit(ExitCode.interrupted.rawValue)
         }
         do {
-            try traceFile?.check()
+            let place = try traceFile?.checked()
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let code = try await run(in: folder)
             if let trace, let traceFile {
-                try traceFile.write(trace.recording)
+                try place?.write(trace.recording)
                 console.print("What has happened is in \(traceFile.path).")
             }
             return code

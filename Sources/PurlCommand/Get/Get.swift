@@ -144,6 +144,10 @@ struct Get {
         }
         let earlier = EarlierAttempts(in: folder)
         var destinations = downloads.map { $0.destination(in: folder, after: earlier) }
+        if let trace = options.trace, let taken = destinations.lazy.compactMap({ $0 }).first(where: trace.isOne(of:)) {
+            messages.error("“\(taken.name)” is the file of a download: choose another name for the trace.")
+            return results.map { _ in Result(outcome: .failed) }
+        }
         // Names that are certain are reserved before those that the server may still change. Within each group the second
         // download for the same file is refused.
         for (number, download) in downloads.enumerated() {

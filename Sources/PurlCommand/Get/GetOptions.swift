@@ -73,10 +73,11 @@ struct GetOptions: Equatable {
 
     private init() {}
 
-    /// The paths of the files that are read before there is a download, and of the one that is repaired.
+    /// The paths of the files that are read, the one that is repaired and its list among them.
     var inputs: [String] {
-        let lists = [inputFile, checksumFile, digestList].compactMap { $0 }.filter { $0 != "-" }
-        return lists + (repairs ? requests.compactMap(\.output) : [])
+        let lists = [inputFile, checksumFile, digestList].compactMap(\.self).filter { $0 != "-" }
+        let repaired = repairs ? requests.compactMap(\.output) : []
+        return lists + tls.inputs + repaired + repaired.map { $0 + PieceDigests.suffix }
     }
 
     private func checkRepair(_ words: ParsedWords<Self>) throws(UsageError) {

@@ -32,7 +32,7 @@ struct Put {
         file = .file(at: options.file, in: folder)
         messages = MessagePrinter(
             console: errors, isQuiet: options.verbosity == .quiet, subject: nil, events: events)
-        trace = RequestedTrace(options.trace, besides: [file])
+        trace = RequestedTrace(options.trace, besides: [file] + options.tls.inputs.map { .file(at: $0, in: folder) })
     }
 
     func run() async -> ExitCode {

@@ -22,9 +22,12 @@ struct RequestedTrace {
     /// - Parameter messages: Where errors are printed.
     func record(_ messages: MessagePrinter, _ command: () async -> ExitCode) async -> ExitCode {
         do throws(CommandFailure) {
-            try file?.check(besides: inputs)
+            let place = try file?.checked(besides: inputs)
             let code = await command()
-            if let trace { try file?.write(trace.recording) }
+            // A command that has not begun leaves an earlier trace as it is.
+            if let recording = trace?.recording, code == .success || !recording.events.isEmpty {
+                try place?.write(recording)
+            }
             return code
         } catch {
             messages.error(error.sentence)

@@ -53,13 +53,11 @@ struct ShowTrace {
 
     func run() -> ExitCode {
         do throws(CommandFailure) {
-            if let file = options.output {
-                // Of what a later version has saved, some would be lost.
-                try file.check(besides: [URL(fileURLWithPath: options.path)])
-            }
+            // Of what a later version has saved, some would be lost.
+            let place = try options.output?.checked(besides: [URL(fileURLWithPath: options.path)])
             let recording = try recording()
-            if let file = options.output {
-                try file.write(recording)
+            if let place {
+                try place.write(recording)
             } else {
                 var text = TextTrace.Options()
                 text.showsFields = options.showsFields

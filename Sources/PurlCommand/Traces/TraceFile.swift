@@ -28,6 +28,11 @@ struct TraceFile: Equatable {
         FileEntry(at: url, followingLinks: true).regularFile == nil ? url.withoutLinksInFolder : url.withoutLinks
     }
 
+    /// Whether it is one of the files that a download may write to.
+    func isOne(of destination: Destination) -> Bool {
+        destination.paths.contains { $0.withoutLinksInFolder.path == place.path }
+    }
+
     /// A recorder for the file. It keeps the beginning of bodies where the file has a place for them.
     func makeTrace() -> TransferTrace {
         var options = TransferTrace.Options()
@@ -35,16 +40,20 @@ struct TraceFile: Equatable {
         return TransferTrace(options: options)
     }
 
-    /// Throws before anything is transferred where the file could not be written at the end, or must not be replaced.
+    /// Where the trace is to be written. Throws, before anything is transferred, where it could not be or must not be.
     ///
     /// - Parameter inputs: The files that the command reads.
-    func check(besides inputs: [URL] = []) throws(CommandFailure) {
+    func checked(besides inputs: [URL] = []) throws(CommandFailure) -> TracePlace {
         let folder = url.deletingLastPathComponent()
         guard FileEntry(at: folder, followingLinks: true) == .folder else {
             throw CommandFailure("There is no folder “\(folder.relativePath)” for the trace.")
         }
         switch FileEntry(at: url, followingLinks: true) {
-        case .missing, .link: break
+        case .missing, .link:
+            guard FileEntry(at: url) == .missing else {
+                throw CommandFailure("“\(path)” is a symbolic link that leads to no file.")
+            }
+            return TracePlace(self, of: nil)
         case .folder: throw CommandFailure("“\(path)” is a folder, not a file for the trace.")
         case .device, .pipe, .socket: throw CommandFailure("“\(path)” is not a regular file, as a trace has to be.")
         case .regular(let entry):
@@ -54,15 +63,55 @@ struct TraceFile: Equatable {
             guard !isInput else {
                 throw CommandFailure("“\(path)” is a file that this command reads: choose another name for the trace.")
             }
+            return TracePlace(self, of: entry.identity)
+        }
+    }
+}
+
+/// Where a trace is to be written, as it was found before the command began.
+struct TracePlace {
+    private let file: TraceFile
+    private let url: URL
+    /// The file that the trace takes the place of.
+    private let former: FileStatus.Identity?
+
+    fileprivate init(_ file: TraceFile, of former: FileStatus.Identity?) {
+        self.file = file
+        self.former = former
+        url = file.place
+    }
+
+    /// Writes what was recorded, in one step. Throws where another file has come there meanwhile.
+    func write(_ recording: TransferTrace.Recording) throws(CommandFailure) {
+        let present = FileEntry(at: url)
+        guard present == .missing || present.regularFile.map({ $0.identity == former }) == true else {
+            throw CommandFailure("“\(file.path)” was made by another program meanwhile: no trace was written.")
+        }
+        do {
+            let bytes = Array(try file.format.data(of: recording))
+            // The trace of a file that others must not read is not for them, either.
+            let mode = try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions]
+            try replace(with: bytes) { path, new in
+                guard let mode else { return try new.openToOthers() }
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            }
+        } catch {
+            throw CommandFailure("“\(file.path)” cannot be written: \((error.asUnderlying as NSError).reason)")
         }
     }
 
-    /// Writes what was recorded.
-    func write(_ recording: TransferTrace.Recording) throws(CommandFailure) {
+    /// - Parameter setMode: Gives the new file its mode; until then it is readable by its owner only.
+    private func replace(with bytes: [UInt8], _ setMode: (String, any OpenFile) throws -> Void) throws {
+        let files = SystemFiles()
+        let path = url.deletingLastPathComponent().appendingPathComponent(".purl-\(UUID().uuidString)").path
+        let new = try files.open(path, .creating)
         do {
-            try format.data(of: recording).write(to: place, options: .atomic)
+            if !bytes.isEmpty { try new.write(bytes.span.bytes, at: 0) }
+            try setMode(path, new)
+            try files.move(path, to: url.path)
         } catch {
-            throw CommandFailure("“\(path)” cannot be written: \((error as NSError).localizedDescription)")
+            files.remove(path)
+            throw error
         }
     }
 }

@@ -19,7 +19,7 @@ struct WebSocketClient {
         self.options = options
         self.output = output
         self.errors = errors
-        trace = RequestedTrace(options.trace)
+        trace = RequestedTrace(options.trace, besides: options.tls.inputs.map { URL(fileURLWithPath: $0) })
         messages = MessagePrinter(
             console: errors, isQuiet: options.verbosity == .quiet, subject: nil, events: events)
     }
