@@ -571,6 +571,42 @@ struct PutTests {
         #expect(!folder.names.contains("film.bin.upload"))
     }
 
+    @Test("what it takes to resume a file that has lost its name neither locks nor is recorded for the one that has it")
+    func fileOfTheName() async throws {
+        try await interruptedPut(by: SIGKILL)
+        let file = folder.file("film.bin")
+        let resumeData = try #require(try UploadRecord(for: file)).resumeData
+        try UploadRecord.removeAll(of: file)
+        guard case .put(let options) = try Command(arguments: ["put", file.path, url.absoluteString]) else {
+            Issue.record("It is another command.")
+            return
+        }
+        let console = Console(STDERR_FILENO)
+        let keeper = UploadRecordKeeper(
+            of: file, try FileLock(file), to: options, through: SystemFiles(),
+            MessagePrinter(console: console, isQuiet: true, subject: nil), VerboseLog(console: nil, name: ""))
+        try Data(count: Self.content.count).write(to: file, options: .atomic)
+        keeper.update(resumeData)
+        #expect(folder.names == ["film.bin"])
+        #expect(throws: Never.self) { try FileLock(file) }
+        #expect(!keeper.keepsRecord)
+    }
+
+    @Test("an interruption after the file has lost its name promises no resumption")
+    func interruptedWithoutName() async throws {
+        let (process, _) = try await putStalled(at: 2_500_000, ["-v"])
+        var lines: [String] = []
+        for await line in process.lines {
+            lines.append(line)
+            guard line.hasPrefix("* observeResumeData: saved as ") else { continue }
+            try Data(count: 100).write(to: folder.file("film.bin"), options: .atomic)
+            process.signal(SIGINT)
+        }
+        #expect(await process.exitCode == 130)
+        #expect(lines.last == "film.bin: the upload cannot be resumed; the same command starts over")
+        #expect(folder.names == ["film.bin"])
+    }
+
     @Test("a command whose file was replaced leaves the record of the command that uploads the new one")
     func replacedFile() async throws {
         let (first, gate) = try await putStalled(at: 1_000_000)

@@ -5,12 +5,14 @@ import Synchronization
 
 /// Keeps `FILE.upload` in step with an upload of FILE while it runs, so that whatever ends the process leaves a record.
 ///
-/// The record is that of the command which has FILE locked. Another file may take FILE's name meanwhile; the library, which
-/// examines the file before it sends more of it, then starts over with that one, and its record is this command's unless another
-/// command has locked it.
+/// The record is that of the command which has FILE locked. Another file may take FILE's name meanwhile; once the library, which
+/// examines the file before it sends more of it, starts over with that one, its record is this command's unless another command
+/// has locked it.
 final class UploadRecordKeeper: Sendable {
     private enum Saving {
         case works
+        /// The file that is sent has lost its name: no other command can resume it.
+        case needless
         /// The record cannot be written, and that was said.
         case failed
     }
@@ -44,32 +46,39 @@ final class UploadRecordKeeper: Sendable {
         state = Mutex(State(lock: lock))
     }
 
-    /// Whether the latest record could be saved.
+    /// Whether the latest record was saved.
     var keepsRecord: Bool { state.withLock { $0.saving } == .works }
 
     /// Saves what it takes to resume the upload; without it, removes the record.
     func update(_ resumeData: Data?) {
         let failure = state.withLock { state -> CommandFailure? in
             do throws(CommandFailure) {
-                if let resumeData, try follow(&state), let status = state.lock.status {
+                if let resumeData, try follow(&state, resumeData), let status = state.lock.status {
                     try save(resumeData, status)
-                } else if let identity = state.lock.status?.identity {
+                    state.saving = .works
+                    return nil
+                }
+                if let identity = state.lock.status?.identity {
                     UploadRecord.remove(for: file, identity, of: url, method, through: files)
                 }
-                state.saving = .works
+                state.saving = resumeData == nil ? .works : .needless
                 return nil
             } catch {
                 defer { state.saving = .failed }
-                return state.saving == .works ? error : nil
+                return state.saving == .failed ? nil : error
             }
         }
         if let failure { messages.info("\(failure.sentence) The upload cannot be resumed by another command.") }
     }
 
-    /// Locks the file that has the name by now. False when there is none; throws when it is another command's.
-    private func follow(_ state: inout State) throws(CommandFailure) -> Bool {
+    /// Locks the file that has the name by now. False when there is none, or the one whose bytes are sent has lost its name;
+    /// throws when it is another command's.
+    private func follow(_ state: inout State, _ resumeData: Data) throws(CommandFailure) -> Bool {
         let place = file.withoutLinks
         if state.lock.isFound(at: place) { return true }
+        guard let present = FileEntry(at: place).regularFile, let sent = UploadResumeRecord(resumeData),
+            sent.length == present.length, sent.modified == present.modified
+        else { return false }
         do throws(FileLock.Failure) {
             state.lock = try FileLock(place, through: files)
             return true
