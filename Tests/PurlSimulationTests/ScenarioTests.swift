@@ -16,6 +16,7 @@ import Testing
         ("managed-downloads", 5961), ("invalidated-session", 4083), ("appended-file", 403229),
         ("appended-file", 410012), ("several-connections", 4_101_766), ("managed-downloads", 4_100_463),
         ("several-connections", 5_512_651), ("managed-downloads", 17_031_213), ("relaunched-download", 25_016_755),
+        ("mirrored-download", 70_306_886),
     ])
     func whatOnceFailedHolds(scenario: String, seed: UInt64) throws {
         try #require(Scenario.named(scenario)).run(Seed(seed))

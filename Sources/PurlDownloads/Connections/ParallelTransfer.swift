@@ -413,7 +413,7 @@ package final class ParallelTransfer: Sendable {
             state.synchronization = .idle
             if case .failure(let error) = result { state.stop = state.stop ?? .failed(error) }
         }
-        if case .failure = result { proceed() }
+        proceed()
     }
 
     // MARK: What is next
@@ -425,7 +425,7 @@ package final class ParallelTransfer: Sendable {
         var end: (@Sendable () -> Void)?
         state.withLock { state in
             guard let split = state.split else {
-                if let outcome = endOfLeader(state) { end = self.end(&state, outcome) }
+                if !state.isSynchronizing, let outcome = endOfLeader(state) { end = self.end(&state, outcome) }
                 return
             }
             let plan = file.plan(in: split.generation)
@@ -447,7 +447,7 @@ package final class ParallelTransfer: Sendable {
                 }
                 started = open(&state, split)
             }
-            guard state.helpers.isEmpty else { return }
+            guard state.helpers.isEmpty, !state.isSynchronizing else { return }
             let outcome: End?
             switch state.leader {
             case .none, .running, .over: return
@@ -620,6 +620,11 @@ extension ParallelTransfer.State {
         slots = max(0, min(slots, openCount + 1) - 1)
         growth?.stop()
         recovery.refused(asking: asked)
+    }
+
+    /// Whether the file is being synchronised, or is about to be, which would make it again where the owner has moved it.
+    fileprivate var isSynchronizing: Bool {
+        if case .running = synchronization { true } else { false }
     }
 
     /// Whether what is there is to be synchronised now.
