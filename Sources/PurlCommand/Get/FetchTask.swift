@@ -291,9 +291,8 @@ final class FetchTask: NSObject, URLSessionDataDelegate {
 
     /// The failure where the system refuses a change of the partial file.
     private func unwritten(_ error: any Error, _ destination: Destination) -> URLError {
-        let cause = error.asUnderlying
-        let sentence = "“\(destination.name).part” cannot be written: \((cause as NSError).reason)"
-        return URLError(.cannotWriteToFile, reason: sentence, userInfo: [NSUnderlyingErrorKey: cause])
+        let sentence = "“\(destination.name).part” cannot be written: \(error.reason)"
+        return URLError(.cannotWriteToFile, reason: sentence, userInfo: [NSUnderlyingErrorKey: error.asUnderlying])
     }
 }
 

@@ -290,7 +290,7 @@ struct FileDownload: Sendable {
             do {
                 _ = try sink.length
             } catch {
-                throw CommandFailure("“\(destination.name).part” cannot be used: \((error as NSError).reason).")
+                throw CommandFailure("“\(destination.name).part” cannot be used: \(error.reason).")
             }
         }
 
@@ -389,7 +389,7 @@ struct FileDownload: Sendable {
             try sink.saveRecord(nil)
             try sink.truncate(to: 0)
         } catch {
-            throw CommandFailure("“\(destination.name).part” cannot be emptied: \((error as NSError).reason)")
+            throw CommandFailure("“\(destination.name).part” cannot be emptied: \(error.reason)")
         }
     }
 
@@ -691,7 +691,10 @@ struct FileDownload: Sendable {
     }
 }
 
-extension NSError {
-    /// The precise reason, where the error has one.
-    var reason: String { localizedFailureReason ?? localizedDescription }
+extension Error {
+    /// The precise reason, where the error has one: the system's own where it is the system's error.
+    var reason: String {
+        let error = asUnderlying as NSError
+        return error.localizedFailureReason ?? error.localizedDescription
+    }
 }

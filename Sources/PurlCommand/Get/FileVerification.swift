@@ -138,7 +138,7 @@ struct FileVerification: Sendable {
             try parts.layer.installSuccessor(of: list.path)
         } catch {
             let name = destination.name + PieceDigests.suffix
-            throw CommandFailure("“\(name)” cannot be written: \(String(cString: strerror(error.code)))")
+            throw CommandFailure("“\(name)” cannot be written: \(error.reason)")
         }
     }
 

@@ -312,7 +312,7 @@ struct PartFiles: Sendable, Equatable {
             try change()
         } catch {
             if error.code == EEXIST, let failure = onExisting?() { throw failure }
-            throw CommandFailure("\(sentence): \(String(cString: strerror(error.code))).")
+            throw CommandFailure("\(sentence): \(error.reason).")
         }
     }
 }

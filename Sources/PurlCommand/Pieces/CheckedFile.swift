@@ -39,7 +39,7 @@ struct CheckedFile: Sendable {
         } catch is CancellationError {
             throw .interrupted
         } catch {
-            throw CommandFailure("“\(path)” cannot be read: \((error as NSError).reason)")
+            throw CommandFailure("“\(path)” cannot be read: \(error.reason)")
         }
     }
 

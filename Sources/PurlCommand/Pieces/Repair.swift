@@ -55,7 +55,7 @@ struct Repair: ResumingTransfer {
             do {
                 handle = try FileHandle(forUpdating: file.file)
             } catch {
-                throw CommandFailure("“\(path)” cannot be changed: \((error as NSError).reason)")
+                throw CommandFailure("“\(path)” cannot be changed: \(error.reason)")
             }
             defer { try? handle.close() }
             var repair = Repair(file, handle, request, options, in: session, messages, display)
@@ -135,7 +135,7 @@ struct Repair: ResumingTransfer {
         case .wrongPiece(let piece):
             let bytes = file.expected.bytes(of: piece..<piece + 1, length: task.length ?? .max)
             return "The server's bytes \(bytes.lowerBound)-\(bytes.upperBound - 1) are not those of the list."
-        case .file(let error): return "“\(name)” cannot be written: \((error as NSError).reason)"
+        case .file(let error): return "“\(name)” cannot be written: \(error.reason)"
         case .refused(let failure): return failure.sentence
         case nil: return task.error?.sentenceWithAdvice ?? "The response has less than a piece."
         }
@@ -146,7 +146,7 @@ struct Repair: ResumingTransfer {
             if let length, file.length > length { try handle.truncate(atOffset: UInt64(length)) }
             try handle.synchronize()
         } catch {
-            throw CommandFailure("“\(name)” cannot be written: \((error as NSError).reason)")
+            throw CommandFailure("“\(name)” cannot be written: \(error.reason)")
         }
         let amount = BatchText.amount(length ?? file.length, new: received, in: time.elapsed)
         return .over(try await finish("repaired, \(amount)", "repaired"))
@@ -182,7 +182,7 @@ struct Repair: ResumingTransfer {
             } catch is CancellationError {
                 throw .interrupted
             } catch {
-                throw CommandFailure("“\(name)” cannot be read: \((error as NSError).reason)")
+                throw CommandFailure("“\(name)” cannot be read: \(error.reason)")
             }
             guard actual == checksum else {
                 throw CommandFailure(

@@ -195,7 +195,7 @@ private struct FileUpload: ResumingTransfer {
             if options.verbosity != .quiet { display.show(task, name: name) }
         } onRestart: { [messages, name, version] reason in
             version.begin()
-            messages.info("\(name): starting over: \((reason as NSError).reason)")
+            messages.info("\(name): starting over: \(reason.reason)")
         } onInterruption: { [self] error in
             let sentence = error.sentenceWithAdvice
             messages.info("\(name): \(sentence) Resuming", event(.retrying).with { $0.reason = sentence })

@@ -110,8 +110,7 @@ struct UploadRecord: Codable, Equatable {
         do {
             try files.replace(place.path, with: encoder.encode(self).bytes, survivesPowerLoss: true)
         } catch {
-            let reason = (error as? SystemError).map { String(cString: strerror($0.code)) } ?? (error as NSError).reason
-            throw CommandFailure("“\(place.lastPathComponent)” cannot be saved: \(reason).")
+            throw CommandFailure("“\(place.lastPathComponent)” cannot be saved: \(error.reason).")
         }
     }
 
@@ -137,8 +136,7 @@ struct UploadRecord: Codable, Equatable {
             do throws(SystemError) {
                 _ = try files.removeExisting(place.path)
             } catch {
-                let reason = String(cString: strerror(error.code))
-                throw CommandFailure("“\(place.lastPathComponent)” cannot be removed: \(reason).")
+                throw CommandFailure("“\(place.lastPathComponent)” cannot be removed: \(error.reason).")
             }
         }
     }
