@@ -76,9 +76,6 @@ struct Destination: Equatable, Sendable {
     ) throws(CommandFailure) {
         if let output = request.output {
             let url = URL.file(at: output, in: folder)
-            if output.hasSuffix("/"), FileEntry(at: url, followingLinks: true) != .folder {
-                throw CommandFailure("There is no folder “\(output)”.")
-            }
             switch try OutputPath(at: url, name: output) {
             case .file:
                 try FileName.validate(url)
@@ -148,7 +145,7 @@ struct Destination: Equatable, Sendable {
             } catch {
                 if let what = parts.obstacle { throw PartFiles.refusal(parts.bytes, what) }
                 guard error.isOfTakenFile else {
-                    throw CommandFailure("“\(name).part” cannot be written: \((error as NSError).reason)")
+                    throw CommandFailure("“\(name).part” cannot be written: \(error.reason)")
                 }
                 guard await wait(after: attempt) else { throw busy(parts) }
                 continue
@@ -255,9 +252,19 @@ final class PathReservations: Sendable {
         self.state = Mutex(state)
     }
 
+    private static func keys(of destination: Destination) -> [String] {
+        destination.paths.map(\.withoutLinksInFolder.path)
+    }
+
+    /// Whether a download to this destination may write to the file of the trace.
+    func isOfTrace(_ destination: Destination) -> Bool {
+        let paths = Self.keys(of: destination)
+        return state.withLock { state in paths.contains { state.owners[$0] == .trace } }
+    }
+
     /// Reserves every path that a download of `url` to `destination` may write to, and releases those it had before.
     func reserve(_ destination: Destination, for url: URL) throws(CommandFailure) {
-        let paths = destination.paths.map(\.withoutLinksInFolder.path)
+        let paths = Self.keys(of: destination)
         let other = state.withLock { state -> Owner? in
             for path in paths {
                 if let other = state.owners[path], other != .download(url) { return other }

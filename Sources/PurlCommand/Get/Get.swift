@@ -144,7 +144,7 @@ struct Get {
         }
         let earlier = EarlierAttempts(in: folder)
         var destinations = downloads.map { $0.destination(in: folder, after: earlier) }
-        if let trace = options.trace, let taken = destinations.lazy.compactMap({ $0 }).first(where: trace.isOne(of:)) {
+        if let taken = destinations.lazy.compactMap(\.self).first(where: context.reservations.isOfTrace) {
             messages.error("“\(taken.name)” is the file of a download: choose another name for the trace.")
             return results.map { _ in Result(outcome: .failed) }
         }

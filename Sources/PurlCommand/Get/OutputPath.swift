@@ -14,6 +14,10 @@ enum OutputPath: Equatable, Sendable {
     ///
     /// - Parameter name: The path as the user wrote it.
     init(at url: URL, name: String) throws(CommandFailure) {
+        // The URL has lost the slash.
+        if name.hasSuffix("/"), FileEntry(at: url, followingLinks: true) != .folder {
+            throw CommandFailure("There is no folder “\(name)”.")
+        }
         if let number = Self.descriptor(at: url.path) {
             // A descriptor of this process's own has taken the number of one that was closed. The process closes its own on exec;
             // it has inherited none that is.

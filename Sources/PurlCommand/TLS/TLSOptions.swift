@@ -91,8 +91,8 @@ struct TLSOptions: Equatable {
         return .pem(certificates: .file(certificate), key: key.map { .file($0) }, passphrase: passphrase?.text)
     }
 
-    /// The paths of the files that are read.
-    var inputs: [String] { [rootsFile, certificate, key, passphraseFile].compactMap(\.self) }
+    /// The paths of what is read.
+    var inputs: [String] { files.map(\.path) + [passphraseFile].compactMap(\.self) }
 
     /// The files that are named, and by which options.
     private var files: [(option: String, path: String)] {

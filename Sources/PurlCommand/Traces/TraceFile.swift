@@ -28,11 +28,6 @@ struct TraceFile: Equatable {
         FileEntry(at: url, followingLinks: true).regularFile == nil ? url.withoutLinksInFolder : url.withoutLinks
     }
 
-    /// Whether it is one of the files that a download may write to.
-    func isOne(of destination: Destination) -> Bool {
-        destination.paths.contains { $0.withoutLinksInFolder.path == place.path }
-    }
-
     /// A recorder for the file. It keeps the beginning of bodies where the file has a place for them.
     func makeTrace() -> TransferTrace {
         var options = TransferTrace.Options()
@@ -88,26 +83,26 @@ struct TracePlace {
             throw CommandFailure("“\(file.path)” was made by another program meanwhile: no trace was written.")
         }
         do {
-            let bytes = Array(try file.format.data(of: recording))
-            // The trace of a file that others must not read is not for them, either.
-            let mode = try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions]
-            try replace(with: bytes) { path, new in
-                guard let mode else { return try new.openToOthers() }
-                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-            }
+            try replace(with: Array(try file.format.data(of: recording)))
         } catch {
-            throw CommandFailure("“\(file.path)” cannot be written: \((error.asUnderlying as NSError).reason)")
+            throw CommandFailure("“\(file.path)” cannot be written: \(error.reason)")
         }
     }
 
-    /// - Parameter setMode: Gives the new file its mode; until then it is readable by its owner only.
-    private func replace(with bytes: [UInt8], _ setMode: (String, any OpenFile) throws -> Void) throws {
+    /// Puts a new file in the place of the one there, which has a name of its own until it is complete.
+    private func replace(with bytes: [UInt8]) throws {
         let files = SystemFiles()
+        let mode = try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions]
         let path = url.deletingLastPathComponent().appendingPathComponent(".purl-\(UUID().uuidString)").path
         let new = try files.open(path, .creating)
         do {
             if !bytes.isEmpty { try new.write(bytes.span.bytes, at: 0) }
-            try setMode(path, new)
+            if let mode {
+                // What others could not read they cannot read now, either.
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            } else {
+                try new.openToOthers()
+            }
             try files.move(path, to: url.path)
         } catch {
             files.remove(path)
