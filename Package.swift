@@ -39,7 +39,8 @@ let package = Package(
             name: "PurlCommand",
             dependencies: ["Purl", "PurlDownloads", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"]),
         .executableTarget(name: "PurlProgram", dependencies: ["PurlCommand"]),
-        // All tests are one program; this tells it how many to run at a time, lets it open enough files, and keeps its own in memory.
+        // All tests are one program; this tells it how many to run at a time, lets it open enough files, and keeps its
+        // temporary ones in memory.
         .target(name: "TestProcess", path: "Tests/TestProcess"),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP", "TestProcess"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),

@@ -44,8 +44,8 @@ public final class DownloadManager: Sendable {
     /// earlier process is resumed. When the finished file exists already, with the digest that is expected if there is one,
     /// the download finishes without a request.
     ///
-    /// The same URL is always the same download. A caller who expects another digest than those before, or as the first one
-    /// expects none, gets a downloader of its own, which shares the transfer: the file is moved into the finished folder when it
+    /// The same URL is always the same download. A caller who expects another digest than those before, or is the first to
+    /// expect none, gets a downloader of its own, which shares the transfer: the file is moved into the finished folder when it
     /// has one of the expected digests, and the downloaders that expect another one fail with an error that names both.
     ///
     /// - Parameters:

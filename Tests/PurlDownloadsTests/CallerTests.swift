@@ -138,11 +138,14 @@ struct CallerTests {
         var digests: [String?] = [wrong, right]
         digests.insert(nil, at: position)
         var downloaders: [String?: Downloader] = [:]
-        for digest in digests { downloaders[digest] = manager.download(url, sha256: digest) }
+        for digest in digests {
+            downloaders[digest] = manager.download(url, sha256: digest)
+            // The others come during the transfer.
+            await gate.reached()
+        }
         let plain = try #require(downloaders[nil])
         let checked = try #require(downloaders[right])
         let mistaken = try #require(downloaders[wrong])
-        await gate.reached()
         gate.open()
         try await expectFile(plain)
         try await expectFile(checked)
