@@ -13,6 +13,8 @@ import Testing
         }
 
         private let objects = Mutex<[Weak]>([])
+        /// The names of the simulated computers' home folders.
+        let homes = Mutex<[String]>([])
 
         func watch(_ object: any AnyObject & Sendable) {
             objects.withLock { $0.append(Weak(object: object)) }
@@ -34,6 +36,7 @@ import Testing
             witnesses.watch(world)
             witnesses.watch(server)
             witnesses.watch(laptop)
+            witnesses.homes.withLock { $0.append(laptop.home.lastPathComponent) }
             try await laptop.run("player", surprises: surprises) {
                 let session = URLSession(configuration: .default)
                 witnesses.watch(session)
@@ -59,17 +62,17 @@ import Testing
 
     /// The tasks of a process that was killed never run again, and keep what they have; but the kernel closes its files.
     @Test func theFilesOfKilledProcessesAreClosed() throws {
-        let before = try Self.simulatedFiles()
-        for seed in Seeds.some(20) { try Self.load(seed, .init(kills: 2, powerLosses: 1), Witnesses()) }
-        #expect(try Self.simulatedFiles() <= before)
+        let witnesses = Witnesses()
+        for seed in Seeds.some(20) { try Self.load(seed, .init(kills: 2, powerLosses: 1), witnesses) }
+        #expect(try Self.openFiles(in: witnesses.homes.withLock { $0 }) == [])
     }
 
-    /// How many files of simulated computers are open in this process.
-    private static func simulatedFiles() throws -> Int {
+    /// The files of simulated computers that are open in this process, in which other tests simulate others.
+    private static func openFiles(in homes: [String]) throws -> [String] {
         let folder = "/proc/self/fd"
-        return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
+        return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
-            return target?.contains("purl-simulation-") == true
+            return target.flatMap { target in homes.contains { target.contains($0) } ? target : nil }
         }
     }
 }
