@@ -171,15 +171,35 @@ struct TraceCommandTests {
         #expect(mkfifo(folder.file("pipe.txt").path, 0o600) == 0)
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("link.txt").path, withDestinationPath: "film.bin")
+        let long = String(repeating: "x", count: 252) + ".txt"
         for (path, sentence) in [
-            ("pipe.txt", "is not a regular file, as a trace has to be."),
-            ("link.txt", "is a symbolic link that leads to no file."),
+            ("pipe.txt", "“pipe.txt” is not a regular file, as a trace has to be."),
+            ("link.txt", "“link.txt” is a symbolic link that leads to no file."),
+            (long, "The name of “\(long)” is too long for a file."),
+            ("none/film.txt", "There is no folder “none” for the trace."),
         ] {
             let result = try await PurlProcess.run(["get", url, "--trace", path], in: folder)
             #expect(result.exitCode == 1)
-            #expect(result.lines == ["purl: “\(path)” \(sentence)"])
+            #expect(result.lines == ["purl: \(sentence)"])
         }
         #expect(folder.names == ["link.txt", "pipe.txt"])
+        #expect(server.requests.isEmpty)
+    }
+
+    /// The superuser can write into any folder.
+    @Test("needs a folder that can be written to, before anything is transferred", .enabled(if: geteuid() != 0))
+    func closedFolder() async throws {
+        let url = server.route("/film.bin", .generated(size: 1000)).absoluteString
+        let closed = folder.file("closed")
+        try FileManager.default.createDirectory(at: closed, withIntermediateDirectories: true)
+        try Data("earlier".utf8).write(to: closed.appendingPathComponent("film.txt"))
+        #expect(chmod(closed.path, 0o555) == 0)
+        defer { chmod(closed.path, 0o755) }
+        for name in ["film.txt", "new.txt"] {
+            let result = try await PurlProcess.run(["get", url, "--trace", "closed/\(name)"], in: folder)
+            #expect(result.exitCode == 1)
+            #expect(result.lines == ["purl: No trace can be written into the folder of “closed/\(name)”."])
+        }
         #expect(server.requests.isEmpty)
     }
 

@@ -43,6 +43,15 @@ struct TraceFile: Equatable {
         guard FileEntry(at: folder, followingLinks: true) == .folder else {
             throw CommandFailure("There is no folder “\(folder.relativePath)” for the trace.")
         }
+        // The trace is written under another name first, so it takes a folder that can be written to, also where the file exists.
+        let place = self.place
+        guard FileManager.default.isWritableFile(atPath: place.deletingLastPathComponent().path) else {
+            throw CommandFailure("No trace can be written into the folder of “\(path)”.")
+        }
+        let limit = pathconf(folder.path, Int32(_PC_NAME_MAX))
+        guard limit <= 0 || url.lastPathComponent.utf8.count <= limit else {
+            throw CommandFailure("The name of “\(path)” is too long for a file.")
+        }
         switch FileEntry(at: url, followingLinks: true) {
         case .missing, .link:
             guard FileEntry(at: url) == .missing else {
