@@ -97,14 +97,19 @@ struct PutTests {
     // MARK: The file
 
     @Test(
-        "a file that is written to while it is sent is not reported as uploaded", arguments: ["again", "longer"],
+        "a file that is written to while it is sent is not reported as uploaded",
+        arguments: ["again", "longer", "then removed", "then replaced", "after it was replaced"],
         [[], ["--no-resume"]])
     func writtenWhileSent(change: String, options: [String]) async throws {
         let (process, gate) = try await putStalled(at: 2_500_000, options)
-        let handle = try FileHandle(forUpdating: folder.file("film.bin"))
+        let file = folder.file("film.bin")
+        let handle = try FileHandle(forUpdating: file)
         if change == "longer" { try handle.seekToEnd() }
+        if change == "after it was replaced" { try Data("another".utf8).write(to: file, options: .atomic) }
         try handle.write(contentsOf: Data(count: 100_000))
         try handle.close()
+        if change == "then replaced" { try Data("another".utf8).write(to: file, options: .atomic) }
+        if change == "then removed" { try FileManager.default.removeItem(at: file) }
         gate.open()
         var lines: [String] = []
         for await line in process.lines { lines.append(line) }
@@ -605,6 +610,53 @@ struct PutTests {
         #expect(await process.exitCode == 130)
         #expect(lines.last == "film.bin: the upload cannot be resumed; the same command starts over")
         #expect(folder.names == ["film.bin"])
+    }
+
+    @Test("an interruption after a copy has taken the file's name promises no resumption")
+    func interruptedWithCopy() async throws {
+        let (process, _) = try await putStalled(at: 2_500_000, ["-v"])
+        let file = folder.file("film.bin")
+        var lines: [String] = []
+        for await line in process.lines {
+            lines.append(line)
+            guard line.hasPrefix("* observeResumeData: saved as ") else { continue }
+            let copy = try PurlProcess(shell: "cp -p film.bin copy && mv copy film.bin", [], in: folder)
+            #expect(await copy.exitCode == 0)
+            process.signal(SIGINT)
+        }
+        #expect(await process.exitCode == 130)
+        #expect(lines.last == "film.bin: the upload cannot be resumed; the same command starts over")
+        #expect(folder.names == [file.lastPathComponent])
+    }
+
+    @Test("what takes the record's name meanwhile is left as it is", arguments: ["file", "folder", "link"])
+    func foreignRecord(kind: String) async throws {
+        let (process, _) = try await putStalled(at: 2_500_000, ["-v"])
+        let record = folder.file("film.bin.upload")
+        var lines: [String] = []
+        for await line in process.lines {
+            lines.append(line)
+            guard line.hasPrefix("* observeResumeData: saved as ") else { continue }
+            try FileManager.default.removeItem(at: record)
+            switch kind {
+            case "file": try Data("mine".utf8).write(to: record)
+            case "folder": try FileManager.default.createDirectory(at: record, withIntermediateDirectories: false)
+            default: try FileManager.default.createSymbolicLink(atPath: record.path, withDestinationPath: "film.bin")
+            }
+            process.signal(SIGINT)
+        }
+        #expect(await process.exitCode == 130)
+        #expect(lines.last == "film.bin: the upload cannot be resumed")
+        let refusal = "“film.bin.upload” is not a record of purl's. It was left as it is: "
+        #expect(lines.contains { $0.hasPrefix(refusal) })
+        switch kind {
+        case "file": #expect(folder.contents("film.bin.upload") == Data("mine".utf8))
+        case "folder": #expect(FileEntry(at: record) == .folder)
+        default: #expect(FileEntry(at: record) == .link)
+        }
+        let (code, next) = try await put()
+        #expect(code == 1)
+        #expect(next.first?.hasPrefix("purl: \(refusal)") == true)
     }
 
     @Test("a command whose file was replaced leaves the record of the command that uploads the new one")

@@ -19,6 +19,12 @@ package struct UploadResumeRecord: Sendable {
         self.resume = resume
     }
 
+    /// Whether a file may be the one whose bytes were sent. Its bytes are not looked at.
+    package func mayBe(of file: FileStatus) -> Bool {
+        guard case .file(_, let sent) = resume.content else { return false }
+        return sent.mayBe(file)
+    }
+
     /// Resume data for the same upload, of the file where it is now, and with the fields of another request.
     ///
     /// What the stored request had is not used: its credentials may have expired.

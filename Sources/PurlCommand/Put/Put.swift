@@ -141,7 +141,7 @@ private struct FileUpload: ResumingTransfer {
         self.options = options
         self.file = file
         self.entry = entry
-        version = SentVersion(of: file, entry)
+        version = SentVersion(of: file, entry, through: files)
         self.session = session
         self.output = output
         self.messages = messages
@@ -321,7 +321,7 @@ private struct FileUpload: ResumingTransfer {
                 "\(name): \(sent)the same command resumes the upload", saved(report, isResumable: true))
         } else if report.sent > 0, code != .httpError, report.response == nil || report.error != nil {
             messages.info(
-                "\(name): the upload cannot be resumed; the same command starts over",
+                "\(name): the upload cannot be resumed\(isRecordUsable ? "; the same command starts over" : "")",
                 saved(report, isResumable: false))
         }
         return code
@@ -331,6 +331,11 @@ private struct FileUpload: ResumingTransfer {
         _ report: SendTask.Report, isResumable: Bool, _ reason: String? = nil
     ) -> CommandEvent {
         event(.saved).with { ($0.bytes, $0.isResumable, $0.reason) = (report.sent, isResumable, reason) }
+    }
+
+    /// Whether the next command can keep a record: nothing else has its name.
+    private var isRecordUsable: Bool {
+        (try? UploadRecord(for: file, through: files) as UploadRecord??) != nil
     }
 
     /// In what the file differs from the one whose upload is recorded, as a clause; `nil` where it does not.
@@ -354,28 +359,35 @@ private struct FileUpload: ResumingTransfer {
     }
 }
 
-/// What a file was when its first byte was sent.
+/// What a file was when its first byte was sent. The file is kept open: it may lose its name, and be written to then.
 private final class SentVersion: Sendable {
+    private struct State {
+        var open: (any OpenFile)?
+        var begun: FileStatus
+    }
+
     private let file: URL
-    private let begun: Mutex<FileStatus>
+    private let files: any FileLayer
+    private let state: Mutex<State>
 
     /// - Parameter entry: What the file is, whose upload may have been begun by an earlier command.
-    init(of file: URL, _ entry: FileStatus) {
+    init(of file: URL, _ entry: FileStatus, through files: any FileLayer) {
         self.file = file
-        begun = Mutex(entry)
+        self.files = files
+        state = Mutex(State(open: try? files.open(file.withoutLinks.path, .reading), begun: entry))
     }
 
     /// The file is sent from its first byte now.
     func begin() {
-        guard let now = FileEntry(at: file, followingLinks: true).regularFile else { return }
-        begun.withLock { $0 = now }
+        guard let open = try? files.open(file.withoutLinks.path, .reading), let now = try? open.status() else { return }
+        state.withLock { $0 = State(open: open, begun: now) }
     }
 
-    /// Whether the file has not been written to since. One that has lost its name was sent as it was.
+    /// Whether the file has not been written to since, as its length and modification time tell.
     var isUnchanged: Bool {
-        guard let now = FileEntry(at: file, followingLinks: true).regularFile else { return true }
-        return begun.withLock { begun in
-            now.identity != begun.identity || now.length == begun.length && now.modified == begun.modified
+        state.withLock { state in
+            guard let now = try? state.open?.status() else { return true }
+            return now.length == state.begun.length && now.modified == state.begun.modified
         }
     }
 }

@@ -57,7 +57,7 @@ extension PutOptions {
                 resumes after an interruption, with the -H that are given then; until FILE is complete, the record needed for
                 that is in FILE.upload. It is for one URL and one METHOD: to another one purl refuses to upload, without
                 --no-resume. A FILE that has changed is uploaded from its beginning; one that has only been moved, with its
-                folder or with FILE.upload, is resumed. One that is written to while it is sent fails.
+                folder or with FILE.upload, is resumed. One whose length or modification time changes meanwhile fails.
                 """,
             rows: rows,
             notes: """

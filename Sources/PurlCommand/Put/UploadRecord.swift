@@ -85,10 +85,12 @@ struct UploadRecord: Codable, Equatable {
     /// In what a file differs from the one whose upload is recorded, as a clause; `nil` where it does not.
     func difference(to file: FileStatus) -> String? {
         if file.length != length {
-            return "the file had \(ByteText.count(length)), and has \(ByteText.count(file.length))"
+            let (former, now) = (ByteText.count(length), ByteText.count(file.length))
+            return former == now
+                ? "the file had \(length) bytes, and has \(file.length)" : "the file had \(former), and has \(now)"
         }
-        if file.modified != modified { return "the file has been written to" }
-        return file.identity == identity ? nil : "it is another file of the same name"
+        if file.identity != identity { return "it is another file of the same name" }
+        return file.modified == modified ? nil : "the file has been written to"
     }
 
     private static func recorded(_ url: URL) -> String {
@@ -101,10 +103,11 @@ struct UploadRecord: Codable, Equatable {
     // MARK: Changes
 
     /// Saves the record in one step: a reader sees the old one or this one, also after a power loss. Only the user can read it,
-    /// since the request's fields may hold credentials.
+    /// since the request's fields may hold credentials. Throws when something else has its name by now.
     func save(for file: URL, through files: any FileLayer = SystemFiles()) throws(CommandFailure) {
         let place = Self.place(for: file)
         _ = try Self.new(for: file, through: files)
+        _ = try Self(for: file, through: files)
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml
         do {

@@ -77,7 +77,7 @@ final class UploadRecordKeeper: Sendable {
         let place = file.withoutLinks
         if state.lock.isFound(at: place) { return true }
         guard let present = FileEntry(at: place).regularFile, let sent = UploadResumeRecord(resumeData),
-            sent.length == present.length, sent.modified == present.modified
+            sent.mayBe(of: present)
         else { return false }
         do throws(FileLock.Failure) {
             state.lock = try FileLock(place, through: files)

@@ -115,6 +115,9 @@ package struct SentFile: Codable, Sendable, Equatable {
         return try file.tailDigest(endingAt: tail.count) == tail.tailDigest.lowercased() ? nil : .content
     }
 
+    /// Whether a file may be the one whose beginning was sent. Its bytes are not looked at.
+    package func mayBe(_ file: FileStatus) -> Bool { change(to: SentFile(file)) == nil }
+
     /// In what two looks at a file differ, without its bytes.
     func change(to now: SentFile) -> FileChange? {
         if now.length != length { return .length(length, now: now.length) }
