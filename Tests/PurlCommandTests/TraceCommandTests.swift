@@ -90,18 +90,19 @@ struct TraceCommandTests {
             (["get", "URL", "-o", "pages/film.txt"], isTheFileOfADownload),
             (["get", "URL", "URL?2"], isTheFileOfADownload),
             (["get", "URL", "-N"], isTheFileOfADownload),
-            (["get", "--input-file", "film.txt"], isReadByThisCommand),
-            (["get", "URL", "--check", "film.txt"], isReadByThisCommand),
-            (["get", "URL", "--digests", "film.txt"], isReadByThisCommand),
-            (["get", "URL", "--repair", "-o", "film.txt"], isReadByThisCommand),
-            (["get", "URL", "--repair", "-o", "bin"], isReadByThisCommand),
-            (["get", "URL", "-o", "x", "--cacert", "film.txt"], isReadByThisCommand),
-            (["get", "URL", "-o", "x", "--cert", "c", "--key", "film.txt"], isReadByThisCommand),
-            (["get", "URL", "-o", "x", "--cert", "c", "--passphrase-file", "film.txt"], isReadByThisCommand),
-            (["put", "film.txt", "URL"], isReadByThisCommand),
-            (["put", "link.txt", "URL"], isReadByThisCommand),
-            (["put", "other", "URL", "--cert", "film.txt"], isReadByThisCommand),
-            (["ws", "URL", "--cert", "film.txt"], isReadByThisCommand),
+            (["get", "--input-file", "film.txt"], isUsedByThisCommand),
+            (["get", "URL", "--check", "film.txt"], isUsedByThisCommand),
+            (["get", "URL", "--digests", "film.txt"], isUsedByThisCommand),
+            (["get", "URL", "--repair", "-o", "film.txt"], isUsedByThisCommand),
+            (["get", "URL", "--repair", "-o", "bin"], isUsedByThisCommand),
+            (["get", "URL", "-o", "x", "--cacert", "film.txt"], isUsedByThisCommand),
+            (["get", "URL", "-o", "x", "--capath", "roots"], isUsedByThisCommand),
+            (["get", "URL", "-o", "x", "--cert", "c", "--key", "film.txt"], isUsedByThisCommand),
+            (["get", "URL", "-o", "x", "--cert", "c", "--passphrase-file", "film.txt"], isUsedByThisCommand),
+            (["put", "film.txt", "URL"], isUsedByThisCommand),
+            (["put", "link.txt", "URL"], isUsedByThisCommand),
+            (["put", "other", "URL", "--cert", "film.txt"], isUsedByThisCommand),
+            (["ws", "URL", "--cert", "film.txt"], isUsedByThisCommand),
         ])
     func otherFiles(arguments: [String], refusal: String) async throws {
         let url = server.route("/film.txt", .generated(size: 100_000))
@@ -110,6 +111,9 @@ struct TraceCommandTests {
             try FileManager.default.createSymbolicLink(
                 atPath: folder.file(name).path, withDestinationPath: target)
         }
+        try FileManager.default.createDirectory(at: folder.file("roots"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("roots/a.pem").path, withDestinationPath: "../film.txt")
         let names = folder.names
         let result = try await PurlProcess.run(
             arguments.map { $0.replacing("URL", with: url.absoluteString) } + ["--trace", "film.txt"], in: folder)
@@ -122,8 +126,28 @@ struct TraceCommandTests {
         #expect(server.requests.isEmpty)
     }
 
+    @Test(
+        "never takes the place of a file that the shell has opened for the command",
+        arguments: [
+            "get URL -q -o /dev/stdout > film.txt", "get URL -q -o /dev/fd/3 3> film.txt", "get URL -o x 2> film.txt",
+            "put other URL > film.txt", "get --input-file - < film.txt", "get URL -o x --check - < film.txt",
+        ])
+    func redirections(command: String) async throws {
+        let url = server.route("/film", .generated(size: 1000))
+        try folder.write("\(url)\n", to: "film.txt")
+        try folder.write("other", to: "other")
+        let words = command.replacing("URL", with: url.absoluteString)
+        let process = try PurlProcess(
+            shell: "\"$0\" \(words.replacing("film.txt", with: "film.txt --trace film.txt")); echo $?", [], in: folder)
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(lines.last == "1")
+        #expect(!String(decoding: folder.contents("film.txt"), as: UTF8.self).contains("ms  task"))
+        #expect(server.requests.isEmpty)
+    }
+
     private static let isTheFileOfADownload = "is the file of a download"
-    private static let isReadByThisCommand = "is a file that this command reads"
+    private static let isUsedByThisCommand = "is a file that this command reads or writes"
 
     @Test("is not replaced by a download whose name the server chooses")
     func suggestedName() async throws {
@@ -134,6 +158,19 @@ struct TraceCommandTests {
         #expect(result.lines.first?.contains("“film.txt” is used for the trace.") == true)
         #expect(folder.names == ["film.txt"])
         #expect(String(decoding: folder.contents("film.txt"), as: UTF8.self).contains("sends GET /film\n"))
+    }
+
+    @Test("never takes the place of a download's list of digests, where a link leads to it")
+    func listOfDigests() async throws {
+        let url = server.route("/film", .generated(size: 1000)).absoluteString
+        try folder.write("mine", to: "film.digests")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link.txt").path, withDestinationPath: "film.digests")
+        let result = try await PurlProcess.run(["get", url, "--trace", "link.txt"], in: folder)
+        #expect(result.exitCode == 1)
+        #expect(
+            result.lines == ["purl: “film” is the file of a download: choose another name for the trace."])
+        #expect(folder.contents("film.digests") == Data("mine".utf8))
     }
 
     @Test("stays as it was where the command does not begin")
@@ -264,15 +301,15 @@ struct TraceCommandTests {
             ("film.json", "no/film.html", "purl: There is no folder “no” for the trace."),
             (
                 "film.json", "film.json",
-                "purl: “film.json” is a file that this command reads: choose another name for the trace."
+                "purl: “film.json” is a file that this command reads or writes: choose another name for the trace."
             ),
             (
                 "film.json", "link.json",
-                "purl: “link.json” is a file that this command reads: choose another name for the trace."
+                "purl: “link.json” is a file that this command reads or writes: choose another name for the trace."
             ),
             (
                 "link.json", "film.json",
-                "purl: “film.json” is a file that this command reads: choose another name for the trace."
+                "purl: “film.json” is a file that this command reads or writes: choose another name for the trace."
             ),
             ("pages.html", "film.html", "purl: “pages.html” is a folder."),
         ])

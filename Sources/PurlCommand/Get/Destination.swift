@@ -256,16 +256,18 @@ final class PathReservations: Sendable {
         destination.paths.map(\.withoutLinksInFolder.path)
     }
 
-    /// Whether a download to this destination may write to the file of the trace.
+    /// Whether a download to this destination may write to the file of the trace, its list of digests included.
     func isOfTrace(_ destination: Destination) -> Bool {
-        let paths = Self.keys(of: destination)
-        return state.withLock { state in paths.contains { state.owners[$0] == .trace } }
+        let list = PieceDigests.list(of: destination.file).withoutLinksInFolder.path
+        return state.withLock { state in (Self.keys(of: destination) + [list]).contains { state.owners[$0] == .trace } }
     }
 
     /// Reserves every path that a download of `url` to `destination` may write to, and releases those it had before.
     func reserve(_ destination: Destination, for url: URL) throws(CommandFailure) {
         let paths = Self.keys(of: destination)
+        let isOfTrace = isOfTrace(destination)
         let other = state.withLock { state -> Owner? in
+            if isOfTrace { return .trace }
             for path in paths {
                 if let other = state.owners[path], other != .download(url) { return other }
             }

@@ -61,15 +61,26 @@ struct TraceFile: Equatable {
         case .folder: throw CommandFailure("“\(path)” is a folder, not a file for the trace.")
         case .device, .pipe, .socket: throw CommandFailure("“\(path)” is not a regular file, as a trace has to be.")
         case .regular(let entry):
-            let isInput = inputs.contains {
+            let isUsed = (inputs.flatMap(Self.files) + Self.openFiles).contains {
                 FileEntry(at: $0, followingLinks: true).regularFile?.identity == entry.identity
             }
-            guard !isInput else {
-                throw CommandFailure("“\(path)” is a file that this command reads: choose another name for the trace.")
+            guard !isUsed else {
+                throw CommandFailure(
+                    "“\(path)” is a file that this command reads or writes: choose another name for the trace.")
             }
             return TracePlace(self, of: entry.identity)
         }
     }
+
+    /// The files that are read where a path names a folder of them, such as one of certificates.
+    private static func files(at path: URL) -> [URL] {
+        guard FileEntry(at: path, followingLinks: true) == .folder else { return [path] }
+        let names = try? FileManager.default.contentsOfDirectory(atPath: path.path)
+        return (names ?? []).map { path.appendingPathComponent($0) }
+    }
+
+    /// What the process's descriptors are: its standard input and outputs, and others that a path such as `/dev/fd/3` names.
+    private static var openFiles: [URL] { files(at: URL(fileURLWithPath: "/dev/fd")) }
 }
 
 /// Where a trace is to be written, as it was found before the command began.
@@ -87,19 +98,17 @@ struct TracePlace {
 
     /// Writes what was recorded, in one step. Throws where another file has come there meanwhile.
     func write(_ recording: TransferTrace.Recording) throws(CommandFailure) {
-        let present = FileEntry(at: url)
-        guard present == .missing || present.regularFile.map({ $0.identity == former }) == true else {
-            throw CommandFailure("“\(file.path)” was made by another program meanwhile: no trace was written.")
-        }
         do {
-            try replace(with: Array(try file.format.data(of: recording)))
+            try put(Array(try file.format.data(of: recording)))
+        } catch let error as SystemError where error.code == EEXIST {
+            throw CommandFailure("“\(file.path)” was made by another program meanwhile: no trace was written.")
         } catch {
             throw CommandFailure("“\(file.path)” cannot be written: \(error.reason)")
         }
     }
 
-    /// Puts a new file in the place of the one there, which has a name of its own until it is complete.
-    private func replace(with bytes: [UInt8]) throws {
+    /// Puts a new file there, which has a name of its own until it is complete.
+    private func put(_ bytes: [UInt8]) throws {
         let files = SystemFiles()
         let mode = try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions]
         let path = url.deletingLastPathComponent().appendingPathComponent(".purl-\(UUID().uuidString)").path
@@ -112,7 +121,12 @@ struct TracePlace {
             } else {
                 try new.openToOthers()
             }
-            try files.move(path, to: url.path)
+            // A file that has come there meanwhile stays.
+            if former == nil || FileEntry(at: url).regularFile?.identity != former {
+                try files.move(path, toFree: url.path)
+            } else {
+                try files.move(path, to: url.path)
+            }
         } catch {
             files.remove(path)
             throw error
