@@ -27,6 +27,7 @@ public struct CommandLineTool {
 
     private func code(of words: [String], _ output: Console, _ errors: Console) async -> ExitCode {
         do throws(UsageError) {
+            try checkText(words)
             let command = try Command(arguments: words)
             let events = command.printsEvents ? EventLog(output) : nil
             let code = await run(command, output: output, errors: errors, events)
@@ -43,6 +44,15 @@ public struct CommandLineTool {
             events.write(.end(.usage))
             return .usage
         }
+    }
+
+    /// Throws for a word that is not text: Swift has replaced what in it is not UTF-8, so it would name another file.
+    private func checkText(_ words: [String]) throws(UsageError) {
+        let arguments = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+        guard let word = words.first(where: { $0.unicodeScalars.contains("\u{FFFD}") }),
+            arguments.contains(where: { $0.map { String(validatingCString: $0) == nil } ?? false })
+        else { return }
+        throw UsageError("“\(word)” is not UTF-8 text.")
     }
 
     private func run(

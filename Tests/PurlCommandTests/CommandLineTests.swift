@@ -35,6 +35,19 @@ struct CommandLineTests {
         #expect(configuration.connectionProxyDictionary?.isEmpty == true)
     }
 
+    @Test("a word that is not UTF-8 is refused: its replacement would name another file")
+    func wordsWithoutText() async throws {
+        let folder = TemporaryFolder()
+        try folder.write("mine", to: "x\u{FFFD}")
+        let process = try PurlProcess(
+            shell: "\"$0\" get http://127.0.0.1:1/film -o \"$(printf 'x\\377')\"; echo $?", [], in: folder)
+        var lines: [String] = []
+        for await line in process.lines { lines.append(line) }
+        #expect(lines == ["purl: “x\u{FFFD}” is not UTF-8 text. See “purl help”.", "2"])
+        #expect(folder.contents("x\u{FFFD}") == Data("mine".utf8))
+        #expect(try await PurlProcess.run(["put", "x\u{FFFD}", "http://127.0.0.1:1/"], in: folder).exitCode == 1)
+    }
+
     static let aDigest = String(repeating: "a1", count: 32)
 
     @Test(
