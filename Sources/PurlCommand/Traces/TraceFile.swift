@@ -44,7 +44,6 @@ struct TraceFile: Equatable {
             throw CommandFailure("There is no folder “\(folder.relativePath)” for the trace.")
         }
         // The trace is written under another name first, so it takes a folder that can be written to, also where the file exists.
-        let place = self.place
         guard FileManager.default.isWritableFile(atPath: place.deletingLastPathComponent().path) else {
             throw CommandFailure("No trace can be written into the folder of “\(path)”.")
         }
@@ -121,11 +120,11 @@ struct TracePlace {
             } else {
                 try new.openToOthers()
             }
-            // A file that has come there meanwhile stays.
-            if former == nil || FileEntry(at: url).regularFile?.identity != former {
-                try files.move(path, toFree: url.path)
-            } else {
+            if let former, FileEntry(at: url).regularFile?.identity == former {
                 try files.move(path, to: url.path)
+            } else {
+                // A file that has come there meanwhile stays.
+                try files.move(path, toFree: url.path)
             }
         } catch {
             files.remove(path)
