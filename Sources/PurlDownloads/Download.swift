@@ -132,7 +132,8 @@ final class Download: Sendable {
     /// Removes the unfinished files after a request to do so, as soon as no invalidated manager uses them. Called by the
     /// scheduler when no attempt of its own does.
     func deleteIfRequested() {
-        guard shared.withLock({ $0.status.takeDeletion() }) else { return }
+        // The mark of the deletion is made before, or not at all: nothing would remove it afterwards.
+        guard itemFile.betweenWrites({ shared.withLock { $0.status.takeDeletion() } }) else { return }
         let validity = scheduler.validity
         PartialFileOwners.acquire(partialPath, for: validity, of: ObjectIdentifier(self)) { [self] in
             scheduler.paths.finishDeletion(of: url)
@@ -396,7 +397,7 @@ final class Download: Sendable {
 
     /// Makes room for another download of the URL: removes the item, then the entry in the list.
     func retire() {
-        itemFile.close(leaving: status.isDeletionPending ? scheduler.paths.deletion(url) : nil)
+        itemFile.close(leaving: { status.isDeletionPending ? scheduler.paths.deletion(url) : nil })
         list?.remove(self)
     }
 

@@ -189,7 +189,8 @@ struct ManagerTests {
         #expect(fixture.names(in: fixture.unfinished) == [])
         gate.open()
         #expect(try content.matches(fileAt: try await second.download(url).file()))
-        #expect(fixture.ranges == ["", ""])
+        // The second manager may have asked for the rest before it was to delete it.
+        #expect(fixture.ranges.last == "")
     }
 
     @Test("An invalidated manager starts no downloads")

@@ -49,21 +49,26 @@ final class ItemFile: Sendable {
     /// Removes the file; this object writes no other.
     ///
     /// - Parameter mark: Where the item goes instead, until the download's bytes are deleted: a manager finishes what a process
-    ///   that is killed meanwhile leaves. `nil` if there is nothing to delete.
-    func close(leaving mark: URL?) {
+    ///   that is killed meanwhile leaves. `nil` if there is nothing to delete. Called with the file locked.
+    func close(leaving mark: () -> URL?) {
         state.withLock { state in
             guard validity.isValid, case .open = state else { return }
             state = .closed
-            if let mark { try? files.move(url.path, to: mark.path) }
+            if let mark = mark() { try? files.move(url.path, to: mark.path) }
             // Also a damaged one, and what a process was writing when it was killed.
             files.remove(files.successor(of: url.path))
             files.remove(url.path)
         }
     }
 
+    /// Calls `body` when nothing is being written: before or after the file is closed, never meanwhile.
+    func betweenWrites<Value>(_ body: () -> Value) -> Value {
+        state.withLock { _ in body() }
+    }
+
     /// Returns when nothing is being written.
     func waitForWriter() {
-        state.withLock { _ in }
+        betweenWrites {}
     }
 
     /// Writes a new file and renames it, so that a crash leaves the old item or the new one. A URL may contain a secret, so only
