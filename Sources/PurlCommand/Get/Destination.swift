@@ -226,58 +226,44 @@ struct Destination: Equatable, Sendable {
 
 /// The paths that the downloads of one command have reserved, so that no two of them write to the same file.
 final class PathReservations: Sendable {
-    private enum Owner: Equatable {
-        case download(URL)
-        case trace
-
-        var text: String {
-            switch self {
-            case .download(let url): url.shownOrigin
-            case .trace: "the trace"
-            }
-        }
-    }
-
     private struct State {
-        var owners: [String: Owner] = [:]
+        var owners: [String: URL] = [:]
         var paths: [URL: [String]] = [:]
     }
 
-    private let state: Mutex<State>
+    private let trace: String?
+    private let state = Mutex(State())
 
     /// - Parameter trace: The file of the command's trace, which no download may write to.
     init(besides trace: TraceFile? = nil) {
-        var state = State()
-        if let trace { state.owners[trace.place.path] = .trace }
-        self.state = Mutex(state)
-    }
-
-    private static func keys(of destination: Destination) -> [String] {
-        destination.paths.map(\.withoutLinksInFolder.path)
+        self.trace = trace?.place.path
     }
 
     /// Whether a download to this destination may write to the file of the trace, its list of digests included.
     func isOfTrace(_ destination: Destination) -> Bool {
-        let list = PieceDigests.list(of: destination.file).withoutLinksInFolder.path
-        return state.withLock { state in (Self.keys(of: destination) + [list]).contains { state.owners[$0] == .trace } }
+        guard let trace else { return false }
+        return (destination.paths + [PieceDigests.list(of: destination.file)])
+            .contains { $0.withoutLinksInFolder.path == trace }
     }
 
     /// Reserves every path that a download of `url` to `destination` may write to, and releases those it had before.
     func reserve(_ destination: Destination, for url: URL) throws(CommandFailure) {
-        let paths = Self.keys(of: destination)
-        let isOfTrace = isOfTrace(destination)
-        let other = state.withLock { state -> Owner? in
-            if isOfTrace { return .trace }
+        guard !isOfTrace(destination) else { throw refusal(of: destination, usedFor: "the trace") }
+        let paths = destination.paths.map(\.withoutLinksInFolder.path)
+        let other = state.withLock { state -> URL? in
             for path in paths {
-                if let other = state.owners[path], other != .download(url) { return other }
+                if let other = state.owners[path], other != url { return other }
             }
             for path in state.paths.updateValue(paths, forKey: url) ?? [] { state.owners[path] = nil }
-            for path in paths { state.owners[path] = .download(url) }
+            for path in paths { state.owners[path] = url }
             return nil
         }
-        guard let other else { return }
-        throw CommandFailure(
-            "“\(destination.name)” is used for \(other.text). Choose another name with -o, or with out= in an"
+        if let other { throw refusal(of: destination, usedFor: other.shownOrigin) }
+    }
+
+    private func refusal(of destination: Destination, usedFor purpose: String) -> CommandFailure {
+        CommandFailure(
+            "“\(destination.name)” is used for \(purpose). Choose another name with -o, or with out= in an"
                 + " --input-file.")
     }
 
@@ -377,13 +363,18 @@ enum FileName {
                 "“\(shown)” has a line break or another control character, which purl cannot record. Choose another name"
                     + " with -o.")
         }
-        let limit = pathconf(file.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
-        let surplus = name.utf8.count + PartFiles.longestSuffix - (limit > 0 ? limit : SafeFilename.maximumLength)
+        let surplus = name.utf8.count + PartFiles.longestSuffix - maximumLength(beside: file)
         guard surplus <= 0 else {
             throw CommandFailure(
                 "“\(name)” is too long by \(surplus) \(surplus == 1 ? "byte" : "bytes"): until it is complete, purl needs"
                     + " room for “\(PartFiles.newRecordSuffix)” behind it. Choose another name with -o.")
         }
+    }
+
+    /// How many bytes a name may have in the folder of `file`.
+    static func maximumLength(beside file: URL) -> Int {
+        let limit = pathconf(file.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
+        return limit > 0 ? limit : SafeFilename.maximumLength
     }
 
     /// Whether a name from an input file is one path component that a download can be saved under.

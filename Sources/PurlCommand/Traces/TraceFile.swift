@@ -47,8 +47,7 @@ struct TraceFile: Equatable {
         guard FileManager.default.isWritableFile(atPath: place.deletingLastPathComponent().path) else {
             throw CommandFailure("No trace can be written into the folder of “\(path)”.")
         }
-        let limit = pathconf(folder.path, Int32(_PC_NAME_MAX))
-        guard limit <= 0 || url.lastPathComponent.utf8.count <= limit else {
+        guard url.lastPathComponent.utf8.count <= FileName.maximumLength(beside: url) else {
             throw CommandFailure("The name of “\(path)” is too long for a file.")
         }
         switch FileEntry(at: url, followingLinks: true) {
