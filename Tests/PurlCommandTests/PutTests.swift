@@ -39,16 +39,19 @@ struct PutTests {
         return (process, gate)
     }
 
-    /// Runs it until the target has so many bytes and the record is written, then sends a signal.
+    /// Runs it until the target has so many bytes and the record is written, calls `change`, then sends a signal.
     @discardableResult
     private func interruptedPut(
-        _ file: String = "film.bin", by signal: Int32 = SIGINT, at offset: Int = 2_500_000, _ options: String...
+        _ file: String = "film.bin", by signal: Int32 = SIGINT, at offset: Int = 2_500_000, _ options: String...,
+        after change: () async throws -> Void = {}
     ) async throws -> (exitCode: Int32, lines: [String]) {
         let (process, _) = try await putStalled(file, at: offset, options + ["-v"])
         var lines: [String] = []
         for await line in process.lines {
             lines.append(line)
-            if line.hasPrefix("* observeResumeData: saved as ") { process.signal(signal) }
+            guard line.hasPrefix("* observeResumeData: saved as ") else { continue }
+            try await change()
+            process.signal(signal)
         }
         return (await process.exitCode, lines)
     }
@@ -599,53 +602,37 @@ struct PutTests {
 
     @Test("an interruption after the file has lost its name promises no resumption")
     func interruptedWithoutName() async throws {
-        let (process, _) = try await putStalled(at: 2_500_000, ["-v"])
-        var lines: [String] = []
-        for await line in process.lines {
-            lines.append(line)
-            guard line.hasPrefix("* observeResumeData: saved as ") else { continue }
+        let (code, lines) = try await interruptedPut {
             try Data(count: 100).write(to: folder.file("film.bin"), options: .atomic)
-            process.signal(SIGINT)
         }
-        #expect(await process.exitCode == 130)
+        #expect(code == 130)
         #expect(lines.last == "film.bin: the upload cannot be resumed; the same command starts over")
         #expect(folder.names == ["film.bin"])
     }
 
     @Test("an interruption after a copy has taken the file's name promises no resumption")
     func interruptedWithCopy() async throws {
-        let (process, _) = try await putStalled(at: 2_500_000, ["-v"])
-        let file = folder.file("film.bin")
-        var lines: [String] = []
-        for await line in process.lines {
-            lines.append(line)
-            guard line.hasPrefix("* observeResumeData: saved as ") else { continue }
+        let (code, lines) = try await interruptedPut {
             let copy = try PurlProcess(shell: "cp -p film.bin copy && mv copy film.bin", [], in: folder)
             #expect(await copy.exitCode == 0)
-            process.signal(SIGINT)
         }
-        #expect(await process.exitCode == 130)
+        #expect(code == 130)
         #expect(lines.last == "film.bin: the upload cannot be resumed; the same command starts over")
-        #expect(folder.names == [file.lastPathComponent])
+        #expect(folder.names == ["film.bin"])
     }
 
     @Test("what takes the record's name meanwhile is left as it is", arguments: ["file", "folder", "link"])
     func foreignRecord(kind: String) async throws {
-        let (process, _) = try await putStalled(at: 2_500_000, ["-v"])
         let record = folder.file("film.bin.upload")
-        var lines: [String] = []
-        for await line in process.lines {
-            lines.append(line)
-            guard line.hasPrefix("* observeResumeData: saved as ") else { continue }
+        let (code, lines) = try await interruptedPut {
             try FileManager.default.removeItem(at: record)
             switch kind {
             case "file": try Data("mine".utf8).write(to: record)
             case "folder": try FileManager.default.createDirectory(at: record, withIntermediateDirectories: false)
             default: try FileManager.default.createSymbolicLink(atPath: record.path, withDestinationPath: "film.bin")
             }
-            process.signal(SIGINT)
         }
-        #expect(await process.exitCode == 130)
+        #expect(code == 130)
         #expect(lines.last == "film.bin: the upload cannot be resumed")
         let refusal = "“film.bin.upload” is not a record of purl's. It was left as it is: "
         #expect(lines.contains { $0.hasPrefix(refusal) })
@@ -654,9 +641,9 @@ struct PutTests {
         case "folder": #expect(FileEntry(at: record) == .folder)
         default: #expect(FileEntry(at: record) == .link)
         }
-        let (code, next) = try await put()
-        #expect(code == 1)
-        #expect(next.first?.hasPrefix("purl: \(refusal)") == true)
+        let next = try await put()
+        #expect(next.exitCode == 1)
+        #expect(next.lines.first?.hasPrefix("purl: \(refusal)") == true)
     }
 
     @Test("a command whose file was replaced leaves the record of the command that uploads the new one")

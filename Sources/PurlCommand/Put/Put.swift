@@ -335,7 +335,12 @@ private struct FileUpload: ResumingTransfer {
 
     /// Whether the next command can keep a record: nothing else has its name.
     private var isRecordUsable: Bool {
-        (try? UploadRecord(for: file, through: files) as UploadRecord??) != nil
+        do throws(CommandFailure) {
+            _ = try UploadRecord(for: file, through: files)
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// In what the file differs from the one whose upload is recorded, as a clause; `nil` where it does not.
