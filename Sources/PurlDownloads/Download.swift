@@ -357,7 +357,7 @@ final class Download: Sendable {
     }
 
     /// Returns when the item is not being written.
-    func waitForItemWriter() { itemFile.waitForWriter() }
+    func waitForItemWriter() { itemFile.betweenWrites {} }
 
     // MARK: Steps
 

@@ -189,8 +189,9 @@ struct ManagerTests {
         #expect(fixture.names(in: fixture.unfinished) == [])
         gate.open()
         #expect(try content.matches(fileAt: try await second.download(url).file()))
-        // The second manager may have asked for the rest before it was to delete it.
-        #expect(fixture.ranges.last == "")
+        // Between them the second manager may have asked for the rest, before it was to delete it.
+        #expect(fixture.ranges.filter(\.isEmpty).count == 2 && fixture.ranges.count <= 3)
+        #expect(fixture.ranges.first == "" && fixture.ranges.last == "")
     }
 
     @Test("An invalidated manager starts no downloads")

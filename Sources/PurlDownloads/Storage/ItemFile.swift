@@ -66,11 +66,6 @@ final class ItemFile: Sendable {
         state.withLock { _ in body() }
     }
 
-    /// Returns when nothing is being written.
-    func waitForWriter() {
-        betweenWrites {}
-    }
-
     /// Writes a new file and renames it, so that a crash leaves the old item or the new one. A URL may contain a secret, so only
     /// the owner can read the file.
     private func write(_ item: DownloadItem) {
