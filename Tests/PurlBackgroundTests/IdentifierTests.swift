@@ -86,6 +86,8 @@ struct IdentifierOwnershipTests {
         for task in tasks {
             expectError(task.error, .backgroundSessionInUseByAnotherProcess, about: server.url("/file"))
         }
+        // The last call has returned when the queue runs another operation.
+        #expect(await second.allTasks == [])
         #expect(second.delegate == nil)
         first.invalidateAndCancel()
     }

@@ -221,8 +221,15 @@ private final class RelayEnd: TransportHandler {
 
     private func flush() {
         guard transport.isOpen else { return }
-        while !outgoing.isEmpty, let count = try? transport.send(outgoing, outgoing.indices), count > 0 {
-            outgoing.removeFirst(count)
+        do {
+            while !outgoing.isEmpty {
+                let count = try transport.send(outgoing, outgoing.indices)
+                guard count > 0 else { break }
+                outgoing.removeFirst(count)
+            }
+        } catch {
+            // The other side is gone.
+            outgoing = []
         }
         if outgoing.isEmpty, endsSoon { transport.shutdownWrite() }
         update()

@@ -16,12 +16,13 @@ final class Interrupts: Sendable {
     private let state = Mutex(State())
     private let console: Console
 
-    /// Handles signals from now on.
+    /// Handles signals from its return on.
     ///
     /// - Parameter console: Its block is removed before the process ends.
     init(_ console: Console) {
         self.console = console
         let queue = DispatchQueue(label: "purl.interrupts")
+        let isRegistered = DispatchSemaphore(value: 0)
         for number in [SIGINT, SIGTERM, SIGHUP] {
             // Otherwise the signal would end the process before the source sees it.
             let former = signal(number, SIG_IGN)
@@ -29,10 +30,16 @@ final class Interrupts: Sendable {
             if number == SIGHUP, unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
                 continue
             }
+            #if !canImport(Darwin)
+                // Here the source brings a handler. A signal that comes before it ends the process, and is not lost.
+                signal(number, former)
+            #endif
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             // The handler retains the source, so it stays active until the process ends.
             source.setEventHandler { withExtendedLifetime(source) { self.signalArrived() } }
+            source.setRegistrationHandler { isRegistered.signal() }
             source.resume()
+            isRegistered.wait()
         }
     }
 
