@@ -24,14 +24,14 @@ final class Interrupts: Sendable {
         let queue = DispatchQueue(label: "purl.interrupts")
         let isRegistered = DispatchSemaphore(value: 0)
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            // Otherwise the signal would end the process before the source sees it.
             let former = signal(number, SIG_IGN)
             // `nohup` has the process ignore it.
             if number == SIGHUP, unsafeBitCast(former, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
                 continue
             }
             #if !canImport(Darwin)
-                // Here the source brings a handler. A signal that comes before it ends the process, and is not lost.
+                // Here the source brings a handler. A signal that comes before it ends the process, and is not lost. On Darwin
+                // it would end the process in spite of the source.
                 signal(number, former)
             #endif
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
