@@ -16,7 +16,7 @@ import Testing
         (try? FileManager.default.contentsOfDirectory(atPath: home.path + "/Unfinished")) ?? []
     }
 
-    @Test(arguments: Seeds.some(20))
+    @Test(arguments: Seeds.some(60))
     func whatIsDeletedIsGoneWheneverTheProcessIsKilled(seed: Seed) throws {
         try Simulation(seed).run { world in
             let url = world.server("mirror.example").route("/film", Self.reply.throttled(bytesPerSecond: 20_000))
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(8))
+    @Test(arguments: Seeds.some(20))
     func whatAnotherProcessTransfersIsDeletedAfterIt(seed: Seed) throws {
         try Simulation(seed).run { world in
             let url = world.server("mirror.example").route("/film", Self.reply.throttled(bytesPerSecond: 10_000))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(30))
+    @Test(arguments: Seeds.some(100))
     func aFinishedDownloadLeavesNothingWheneverTheProcessIsKilled(seed: Seed) throws {
         try Simulation(seed).run { world in
             let url = world.server("mirror.example").route("/page", .text("page").entityTag("\"v1\""))
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Seeds.some(12))
+    @Test(arguments: Seeds.some(30))
     func aDiskThatCannotBeReadIsAnErrorOfTheURL(seed: Seed) throws {
         try Simulation(seed).run { world in
             let url = world.server("mirror.example").route("/film", Self.reply)
@@ -215,7 +215,7 @@ import Testing
         case inHandler, afterwards, whenResumed
     }
 
-    @Test(arguments: Seeds.some(8), Suspension.allCases)
+    @Test(arguments: Seeds.some(20), Suspension.allCases)
     func aRestoredDownloadThatIsSuspendedStaysSuspended(seed: Seed, suspension: Suspension) throws {
         try Simulation(seed).run { world in
             let server = world.server("mirror.example")
