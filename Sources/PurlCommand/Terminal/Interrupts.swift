@@ -22,7 +22,7 @@ final class Interrupts: Sendable {
     init(_ console: Console) {
         self.console = console
         let queue = DispatchQueue(label: "purl.interrupts")
-        let isRegistered = DispatchSemaphore(value: 0)
+        let registrations = DispatchGroup()
         for number in [SIGINT, SIGTERM, SIGHUP] {
             let former = signal(number, SIG_IGN)
             // `nohup` has the process ignore it.
@@ -37,10 +37,11 @@ final class Interrupts: Sendable {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             // The handler retains the source, so it stays active until the process ends.
             source.setEventHandler { withExtendedLifetime(source) { self.signalArrived() } }
-            source.setRegistrationHandler { isRegistered.signal() }
+            registrations.enter()
+            source.setRegistrationHandler { registrations.leave() }
             source.resume()
-            isRegistered.wait()
         }
+        registrations.wait()
     }
 
     /// Whether a signal has arrived.
