@@ -221,15 +221,11 @@ private final class RelayEnd: TransportHandler {
 
     private func flush() {
         guard transport.isOpen else { return }
-        do {
-            while !outgoing.isEmpty {
-                let count = try transport.send(outgoing, outgoing.indices)
-                guard count > 0 else { break }
-                outgoing.removeFirst(count)
-            }
-        } catch {
-            // The other side is gone.
-            outgoing = []
+        while !outgoing.isEmpty {
+            // What a lost connection does not take is dropped.
+            let count = (try? transport.send(outgoing, outgoing.indices)) ?? outgoing.count
+            guard count > 0 else { break }
+            outgoing.removeFirst(count)
         }
         if outgoing.isEmpty, endsSoon { transport.shutdownWrite() }
         update()
