@@ -49,13 +49,11 @@ struct Get {
             return .failure
         }
         let session = URLSession(configuration: configuration)
-        let downloads = Task {
-            options.repairs
-                ? await repair(requests, in: session) : await download(requests, checksums, pieces, in: session)
-        }
-        let interrupts = Interrupts(console)
-        interrupts.onInterrupt { downloads.cancel() }
-        return ExitCode(await downloads.value)
+        return ExitCode(
+            await Interrupts.cancelling(console) {
+                options.repairs
+                    ? await repair(requests, in: session) : await download(requests, checksums, pieces, in: session)
+            })
     }
 
     private func allRequests() throws(CommandFailure) -> [DownloadRequest] {

@@ -81,10 +81,7 @@ struct Check {
     }
 
     func run() async -> ExitCode {
-        let checks = Task { await checkAll() }
-        let interrupts = Interrupts(errors.console)
-        interrupts.onInterrupt { checks.cancel() }
-        return await checks.value
+        await Interrupts.cancelling(errors.console) { await checkAll() }
     }
 
     private func checkAll() async -> ExitCode {

@@ -37,10 +37,7 @@ struct Put {
 
     func run() async -> ExitCode {
         await trace.record(messages) {
-            let upload = Task { await runUpload() }
-            let interrupts = Interrupts(errors)
-            interrupts.onInterrupt { upload.cancel() }
-            return await upload.value
+            await Interrupts.cancelling(errors) { await runUpload() }
         }
     }
 

@@ -88,6 +88,7 @@ struct Serve {
     private func serve(
         _ script: ServerScript, port: UInt16, log: AccessLog, _ scheme: ServeOptions.Scheme
     ) async throws(CommandFailure) {
+        let interrupts = Interrupts(errors)
         let root: RootFile?
         switch scheme {
         case .http: root = nil
@@ -107,7 +108,7 @@ struct Serve {
         log.writeStart(urls, root: root?.file)
 
         let requests = Task { await Self.logRequests(of: server, in: log) }
-        Interrupts(errors).onInterrupt {
+        interrupts.onInterrupt {
             server.stop()
             requests.cancel()
         }

@@ -44,6 +44,18 @@ final class Interrupts: Sendable {
         registrations.wait()
     }
 
+    /// Runs what the first signal cancels.
+    ///
+    /// The signals are handled before it begins: one that came in between would end the process in the middle of it.
+    static func cancelling<Value: Sendable>(
+        _ console: Console, _ operation: sending @escaping () async -> Value
+    ) async -> Value {
+        let interrupts = Interrupts(console)
+        let task = Task(operation: operation)
+        interrupts.onInterrupt { task.cancel() }
+        return await task.value
+    }
+
     /// Whether a signal has arrived.
     var isInterrupted: Bool { state.withLock { $0.first != nil } }
 
