@@ -103,17 +103,14 @@ let package = Package(
 )
 
 // These are optimised in a debug build, too, also in that of a program that uses Purl: without that the loops over bytes of
-// PurlHTTP are a third of the time that the tests take, and the others a quarter. A debugger steps through them better in a build
-// with `PURL_UNOPTIMISED=1`. With the fuzzer's counters the compiler would take twice as long for the client.
+// PurlHTTP are a third of the time that the tests take, and the others a quarter. `PURL_UNOPTIMISED=1` leaves the client as it
+// is, for a debugger that steps through it, and where the compiler would take longer for it than it gains.
 let parsersAndServer = ["PurlHTTP", "PurlTesting"]
 let client = ["PurlIO", "PurlConnections", "Purl", "PurlDownloads", "PurlSimulation", "SessionFixtures"]
-if Context.environment["PURL_UNOPTIMISED"] == nil {
-    let optimised = Context.environment["PURL_FUZZ"] == nil ? parsersAndServer + client : parsersAndServer
-    for target in package.targets where optimised.contains(target.name) {
-        target.swiftSettings =
-            (target.swiftSettings ?? [])
-            + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
-    }
+let optimised = parsersAndServer + (Context.environment["PURL_UNOPTIMISED"] == nil ? client : [])
+for target in package.targets where optimised.contains(target.name) {
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
 }
 
 let isForCI = Context.environment["PURL_CI"] != nil
