@@ -434,6 +434,9 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     /// The data task became a download task: this was the last call about `dataTask`, and `downloadTask`, already
     /// running, continues with the same response.
     ///
+    /// Until this call, calls to `dataTask` count for `downloadTask`. If `dataTask` is suspended by then, so is
+    /// `downloadTask`, and `resume()` of either takes that back.
+    ///
     /// - Parameter downloadTask: The task in its place.
     func urlSession(
         _ session: URLSession,

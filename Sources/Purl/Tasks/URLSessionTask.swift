@@ -49,8 +49,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var priority = URLSessionTask.defaultPriority
         var delegate: (any URLSessionTaskDelegate)?
         var progress: Progress?
-        /// The task that took this one's place, until the delegate has received it.
-        var successor: URLSessionTask?
+        /// Another task has taken this one's place.
+        var replacement: Replacement?
         /// Why the task fails as soon as it is resumed.
         var refusal: TransferFailure?
         let created = MonotonicTime.current
@@ -64,6 +64,37 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var resumeDataObserver: (@Sendable (Data?) -> Void)?
         /// Receives the failures after which an upload resumes by itself.
         var interruptionObserver: (@Sendable (any Error) -> Void)?
+
+        /// Counts a suspension more or less, where the call is meant for the task that has taken this one's place.
+        ///
+        /// - Returns: That task.
+        mutating func handOn(_ difference: Int) -> URLSessionTask? {
+            switch replacement {
+            case nil: return nil
+            case .unknown(let task):
+                suspensions = max(0, suspensions + difference)
+                return task
+            case .known(let task):
+                suspensions += difference
+                if suspensions == 0 { replacement = nil }
+                return task
+            }
+        }
+
+        /// The delegate receives the task that has taken this one's place.
+        mutating func replacementBecomesKnown() {
+            guard case .unknown(let task) = replacement else { return }
+            replacement = suspensions > 0 ? .known(task) : nil
+        }
+    }
+
+    /// The task that has taken another's place, and which of that one's calls are meant for it.
+    enum Replacement {
+        /// The delegate has not received it, so that the program cannot know of it: all calls.
+        case unknown(URLSessionTask)
+        /// The delegate has received it: `suspend` and `resume`, until what was suspended through the old task has been
+        /// resumed. A thread may have called the one before, and call the other now.
+        case known(URLSessionTask)
     }
 
     /// The byte counts of a task's current exchange.
@@ -139,13 +170,18 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// - Returns: The task that the call is meant for, where that is another one.
     private func takeBackSuspension(_ values: inout Values) -> URLSessionTask? {
-        guard values.state == .suspended, values.suspensions > 0 else { return values.successor }
-        values.suspensions -= 1
-        if values.suspensions == 0 {
-            values.state = .running
-            values.trace?.call(.resume)
-            keep { $0.isRunning = true }
-            send { $0?.resume() }
+        switch values.state {
+        case .suspended where values.suspensions > 0:
+            values.suspensions -= 1
+            if values.suspensions == 0 {
+                values.state = .running
+                values.trace?.call(.resume)
+                keep { $0.isRunning = true }
+                send { $0?.resume() }
+            }
+        case .suspended, .running: break
+        case .canceling, .completed:
+            return values.handOn(-1)
         }
         return nil
     }
@@ -169,7 +205,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         case .suspended:
             values.suspensions += 1
         case .canceling, .completed:
-            return values.successor
+            return values.handOn(1)
         }
         return nil
     }
@@ -177,23 +213,19 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// Suspends the task once while its progress is paused. What counts is the progress's state: its handlers are called for
     /// each call, also where that changes nothing, and not always in the order of the calls.
     private func followProgress() {
-        let successor: URLSessionTask? = values.withLock { values in
-            guard let progress = values.progress else { return values.successor }
-            let isPaused = progress.isPaused
-            guard isPaused != values.isPaused else { return nil }
+        values.withLock { values in
+            guard let isPaused = values.progress?.isPaused, isPaused != values.isPaused else { return }
             values.isPaused = isPaused
-            return isPaused ? addSuspension(&values) : takeBackSuspension(&values)
+            // A task with a progress has not been replaced.
+            _ = isPaused ? addSuspension(&values) : takeBackSuspension(&values)
         }
-        successor?.followProgress()
     }
 
     /// Ends the task: it completes with `URLError.cancelled`, unless it was over already.
     open func cancel() {
-        if !cancel(.cancel, { $0?.cancel() }) { successor?.cancel() }
+        guard !cancel(.cancel, { $0?.cancel() }) else { return }
+        if case .unknown(let task) = values.withLock({ $0.replacement }) { task.cancel() }
     }
-
-    /// The task that has taken this one's place, while the user cannot know of it: calls are meant for that one.
-    private var successor: URLSessionTask? { values.withLock { $0.successor } }
 
     /// Marks the task as being cancelled, and sends the message that cancels its transfer.
     ///
@@ -606,9 +638,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         update { change(&$0.counts) }
     }
 
-    /// The delegate has received the task that has taken this one's place.
-    func forgetSuccessor() {
-        values.withLock { $0.successor = nil }
+    /// The delegate receives the task that has taken this one's place.
+    func replacementBecomesKnown() {
+        values.withLock { $0.replacementBecomesKnown() }
         // Messages that were sent before the transfer moved have arrived by then.
         NetworkActor.post { self.work = .concluded }
     }
@@ -665,10 +697,19 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
             let progress = values.progress
             values.state = .completed
             values.progress = nil
-            values.successor = next
+            values.replacement = .unknown(next)
+            // The suspension by the progress moves with it.
+            if values.isPaused {
+                values.isPaused = false
+                values.suspensions -= 1
+            }
             return progress
         }
-        if let progress { next.control(by: progress) }
+        guard let progress else { return }
+        next.control(by: progress)
+        // A handler that was called before has found a task without a progress.
+        next.followProgress()
+        if progress.isCancelled { next.cancel() }
     }
 
     /// Releases the delegate and the observers, after the task's last call.

@@ -368,7 +368,7 @@ final class DelegateCalls: TrustDelegates {
         _ call: @escaping @Sendable (any URLSessionDataDelegate, URLSession, URLSessionDataTask) -> Void
     ) {
         enqueue(.didBecome, .task(new.taskIdentifier)) { [session] in
-            old.forgetSuccessor()
+            old.replacementBecomesKnown()
             if let dataTask = old as? URLSessionDataTask, let delegate = old.dataDelegate {
                 call(delegate, session, dataTask)
             }

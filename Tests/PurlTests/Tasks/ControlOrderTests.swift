@@ -147,4 +147,68 @@ struct ControlOrderTests {
         await witness.completion(of: Self.count)
         #expect(witness.events.count { $0 == .completed(nil) } == Self.count)
     }
+
+    /// When a data task is called that becomes a download.
+    enum Moment: CaseIterable {
+        case inDidReceiveResponse
+        /// It has become one, and its delegate does not know yet.
+        case beforeDidBecome
+    }
+
+    enum Call {
+        case suspend, resume
+
+        func make(to task: URLSessionTask) {
+            switch self {
+            case .suspend: task.suspend()
+            case .resume: task.resume()
+            }
+        }
+    }
+
+    @Test(
+        "What was suspended through a data task is resumed through it, also when its delegate has the download",
+        arguments: Moment.allCases,
+        [
+            ([.suspend], after: [.resume], .running),
+            ([.suspend, .suspend], after: [.resume], .suspended),
+            ([.suspend, .suspend], after: [.resume, .resume], .running),
+            ([.suspend], after: [.suspend, .resume], .suspended),
+            ([.suspend], after: [.suspend, .resume, .resume], .running),
+            ([.suspend], after: [.resume, .suspend], .running),
+            ([.suspend, .resume], after: [.suspend], .running),
+            ([], after: [.suspend], .running),
+        ] as [([Call], after: [Call], URLSessionTask.State)])
+    func becomingDownload(_ moment: Moment, _ calls: ([Call], after: [Call], URLSessionTask.State)) async throws {
+        let (before, after, state) = calls
+        let server = try LoopbackServer()
+        let gate = ServerGate()
+        server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let witness = Witness(
+            disposition: .becomeDownload,
+            hook: { task, event in
+                guard case .response = event else { return }
+                switch moment {
+                case .inDidReceiveResponse: for call in before { call.make(to: task) }
+                case .beforeDidBecome:
+                    queue.addOperation {
+                        while task.state != .completed { sched_yield() }
+                        for call in before { call.make(to: task) }
+                    }
+                }
+            })
+        let session = sandbox.session(witness, queue: queue)
+        let task = session.dataTask(with: server.url("/file"))
+        task.resume()
+        await witness.wait { $0.contains(.becameDownload) }
+        let download = try #require(await session.allTasks.first)
+        for call in after { call.make(to: task) }
+        #expect(download.state == state)
+        gate.open()
+        while download.state == .suspended { download.resume() }
+        await witness.completion()
+        #expect(witness.events.last == .completed(nil))
+    }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import PurlTesting
+import Synchronization
 import Testing
 
 @testable import SessionFixtures
@@ -232,5 +233,27 @@ struct TaskProgressTests {
         await witness.completion()
         #expect(progress.completedUnitCount == 100_000)
         #expect(progress.isFinished)
+    }
+
+    @Test("A download whose data task's progress was paused waits until the progress is resumed")
+    func becomesDownloadPaused() async throws {
+        let server = try makeServer()
+        let progress = Mutex<Progress?>(nil)
+        let witness = Witness(
+            disposition: .becomeDownload,
+            hook: { _, event in if case .response = event { progress.withLock { $0 }?.pause() } })
+        let session = sandbox.session(witness)
+        let task = session.dataTask(with: server.url("/file"))
+        progress.withLock { $0 = task.progress }
+        task.resume()
+        await witness.wait { $0.contains(.becameDownload) }
+        let download = try #require(await session.allTasks.first)
+        #expect(download.state == .suspended)
+        // The program has not suspended the data task, so it has nothing to take back there.
+        task.resume()
+        #expect(download.state == .suspended)
+        progress.withLock { $0 }?.resume()
+        await witness.completion()
+        #expect(witness.events.last == .completed(nil))
     }
 }
