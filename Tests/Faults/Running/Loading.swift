@@ -8,6 +8,8 @@ final class Loading: Sendable {
     private struct State {
         var task: URLSessionTask?
         var work: Task<Void, Never>?
+        /// The user has cancelled; the task may by then have been replaced by one that the user does not know yet.
+        var isCancelled = false
     }
 
     let kind: TaskKind
@@ -77,7 +79,10 @@ final class Loading: Sendable {
     ///
     /// - Parameter task: The task in the report to the user, if there is one.
     func perform(_ act: Meddling.Act, on task: URLSessionTask? = nil) {
-        let (own, work) = state.withLock { ($0.task, $0.work) }
+        let (own, work) = state.withLock { state in
+            if act == .cancel { state.isCancelled = true }
+            return (state.task, state.work)
+        }
         let task = task ?? own
         switch act {
         case .cancel:
@@ -99,8 +104,12 @@ final class Loading: Sendable {
 
     /// Another task continues what the first began.
     func replaceTask(by task: URLSessionTask?) {
-        state.withLock { $0.task = task }
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
         if let stream = task as? URLSessionStreamTask { talk(over: stream) }
+        if isCancelled { task?.cancel() }
     }
 
     /// Only the session holds it from now on.

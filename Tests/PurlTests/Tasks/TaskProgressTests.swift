@@ -238,12 +238,13 @@ struct TaskProgressTests {
     @Test("A download whose data task's progress was paused waits until the progress is resumed")
     func becomesDownloadPaused() async throws {
         let server = try makeServer()
+        server.route("/slow", .generated(size: 100_000).stalled(afterBytes: 25_000, until: gate))
         let progress = Mutex<Progress?>(nil)
         let witness = Witness(
             disposition: .becomeDownload,
             hook: { _, event in if case .response = event { progress.withLock { $0 }?.pause() } })
         let session = sandbox.session(witness)
-        let task = session.dataTask(with: server.url("/file"))
+        let task = session.dataTask(with: server.url("/slow"))
         progress.withLock { $0 = task.progress }
         task.resume()
         await witness.wait { $0.contains(.becameDownload) }
@@ -252,6 +253,7 @@ struct TaskProgressTests {
         // The program has not suspended the data task, so it has nothing to take back there.
         task.resume()
         #expect(download.state == .suspended)
+        gate.open()
         progress.withLock { $0 }?.resume()
         await witness.completion()
         #expect(witness.events.last == .completed(nil))
