@@ -97,6 +97,19 @@ struct PutTests {
         #expect(folder.names == ["film.bin"])
     }
 
+    @Test("a redirect to a page about the upload: the file was sent, and the page is printed")
+    func redirectToPage() async throws {
+        let url = server.route(
+            "/plain", method: "PUT", .status(303).field("Location", server.url("/page").absoluteString))
+        server.route("/page", .text("stored\n"))
+        let (code, lines) = try await PurlProcess.run(["put", "film.bin", url.absoluteString], in: folder)
+        #expect(code == 0)
+        #expect(lines.contains("stored"))
+        #expect(lines.last?.hasPrefix("film.bin: complete, 6.00 MB in ") == true, "\(lines)")
+        #expect(lines.last?.hasSuffix("; the server answered 303 (See Other), then 200 (OK)") == true, "\(lines)")
+        #expect(!lines.contains { $0.contains("0 B of 0 B") }, "\(lines)")
+    }
+
     // MARK: The file
 
     @Test(

@@ -198,6 +198,8 @@ private struct FileUpload: ResumingTransfer {
             messages.info("\(name): \(sentence) Resuming", event(.retrying).with { $0.reason = sentence })
         } onRecord: { [recordKeeper] data in
             recordKeeper?.update(data)
+        } onRedirectToPage: { [display] in
+            display.hide()
         } onBody: { [output, messages] data in
             if let events = messages.events { events.write(.content(.body, data)) } else { output.write(data) }
         }
@@ -272,8 +274,9 @@ private struct FileUpload: ResumingTransfer {
         }
         let result = UploadText.result(length: length, sent: report.sent, from: start, in: elapsed)
         let status = report.response?.statusCode ?? 0
+        let answers = ([report.redirectToPage?.statusCode].compactMap(\.self) + [status]).map(Self.describe)
         messages.info(
-            "\(name): \(result); the server answered \(Self.describe(status))",
+            "\(name): \(result); the server answered \(answers.joined(separator: ", then "))",
             event(.complete).with {
                 ($0.result, $0.bytes, $0.status) = ("uploaded", report.sent, status)
                 ($0.newBytes, $0.seconds) = (start.map { report.sent - $0 } ?? 0, elapsed / .seconds(1))

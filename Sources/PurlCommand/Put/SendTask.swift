@@ -22,6 +22,8 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         var start: Int64?
         /// How many bytes have been sent, those of earlier attempts included.
         var sent: Int64 = 0
+        /// The redirect that was the answer to what was sent: it names a page about it (RFC 9110 §15.4.4).
+        var redirectToPage: HTTPURLResponse?
         var resumeData: Data?
         /// What it took to resume the upload when that last changed; at first, what the attempt began with.
         var recorded: Data?
@@ -68,6 +70,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
     private let onRestart: @Sendable (any Error) -> Void
     private let onInterruption: @Sendable (any Error) -> Void
     private let onRecord: @Sendable (Data?) -> Void
+    private let onRedirectToPage: @Sendable () -> Void
     private let onBody: @Sendable (Data) -> Void
     private let report: PendingReport<Report>
 
@@ -77,6 +80,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
     ///   - onInterruption: Called with each failure after which the upload resumes by itself.
     ///   - onRecord: Called with what it takes to resume the upload, whenever that changes while it runs; with `nil` when it
     ///     cannot be resumed any more.
+    ///   - onRedirectToPage: Called when nothing more is sent, since a page tells what has become of it.
     ///   - onBody: Called with the response's body.
     init(
         _ source: Source, for url: URL, trace: VerboseLog,
@@ -84,6 +88,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         onRestart: @escaping @Sendable (any Error) -> Void,
         onInterruption: @escaping @Sendable (any Error) -> Void = { _ in },
         onRecord: @escaping @Sendable (Data?) -> Void,
+        onRedirectToPage: @escaping @Sendable () -> Void = {},
         onBody: @escaping @Sendable (Data) -> Void
     ) {
         self.source = source
@@ -92,6 +97,7 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         self.onRestart = onRestart
         self.onInterruption = onInterruption
         self.onRecord = onRecord
+        self.onRedirectToPage = onRedirectToPage
         self.onBody = onBody
         var report = Report(planned: url)
         if case .resumeData(let data) = source {
@@ -140,6 +146,14 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         traceUpgrade(of: task)
         trace.redirect(response, of: task, to: request)
         report.update { $0.planned = request.url }
+        if request.httpMethod == "GET" {
+            report.update { report in
+                guard report.redirectToPage == nil else { return }
+                report.redirectToPage = response
+                report.sent = task.countOfBytesSent
+            }
+            onRedirectToPage()
+        }
         completionHandler(request)
     }
 
@@ -209,7 +223,8 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         trace.completion(of: task, error, report.update { $0.metrics })
         report.end { report in
             report.error = error
-            report.sent = task.countOfBytesSent
+            // The request for the page sends nothing.
+            if report.redirectToPage == nil { report.sent = task.countOfBytesSent }
             report.hasAppended = task.currentRequest?.httpMethod == "PATCH"
             report.resumeData = report.resumeData ?? (error as? URLError)?.uploadTaskResumeData
         }
