@@ -208,9 +208,12 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        guard let connections = state.withLock({ $0.connections }) else { return }
-        connections.leaderEnded(error) { end in
-            self.queue.async { self.transferEnded(end) }
+        // After what the response has given to do: that would begin again what has ended.
+        queue.async { [self] in
+            guard let connections = state.withLock({ $0.connections }) else { return }
+            connections.leaderEnded(error) { end in
+                self.queue.async { self.transferEnded(end) }
+            }
         }
     }
 
