@@ -42,8 +42,11 @@ struct ContinuedDownloadTests {
         #expect(task.state == .suspended)
         #expect(task.countOfBytesReceived > 0)
         #expect(killed.server.requests.isEmpty)
+        // None was running, whose end could be waited for.
+        await launch.witness.wait { $0 == [.eventsFinished] }
         task.resume()
         await launch.witness.completion()
+        #expect(launch.witness.events.count { $0 == .eventsFinished } == 1)
         #expect(launch.witness.hasFile(of: task, content))
         await launch.end()
         #expect(!killed.ranges.contains(nil))
@@ -150,8 +153,9 @@ struct ContinuedDownloadTests {
 
     @Test("A continued download whose server stays down fails with resume data when the resource's limit is used up")
     func serverDown() async throws {
-        let killed = try await KilledDownload()
-        let port = try DeadPort(stopping: killed.server)
+        let port = try DeadPort()
+        let killed = try await KilledDownload(on: port)
+        killed.server.stop()
         let launch = await Launch(killed.home, continuing: true, limit: 0.2)
         let task = try #require(launch.downloads.first)
         #expect(await launch.events() == [.completed(.timedOut), .eventsFinished])
@@ -168,7 +172,7 @@ struct ContinuedDownloadTests {
         let task = try #require(launch.downloads.first)
         task.cancel()
         await launch.witness.completion()
-        #expect(launch.witness.events == [.completed(.cancelled)])
+        #expect(launch.witness.events == [.eventsFinished, .completed(.cancelled)])
         #expect(launch.witness.error(of: task)?.downloadTaskResumeData == nil)
         await launch.end()
         #expect(killed.home.partialNames == [])

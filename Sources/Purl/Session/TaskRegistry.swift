@@ -34,7 +34,7 @@ final class TaskRegistry: Sendable {
         }
         return
             tasks
-            .filter { $0.state != .completed }
+            .filter { !$0.isOver }
             .sorted { $0.taskIdentifier < $1.taskIdentifier }
     }
 

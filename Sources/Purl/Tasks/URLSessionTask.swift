@@ -90,7 +90,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// The task that has taken another's place, and which of that one's calls are meant for it.
     enum Replacement {
-        /// The delegate has not received it, so that the program cannot know of it: all calls.
+        /// The delegate has not received it, so that the program cannot know of it: all calls, and what is set and read.
         case unknown(URLSessionTask)
         /// The delegate has received it: `suspend` and `resume`, until what was suspended through the old task has been
         /// resumed. A thread may have called the one before, and call the other now.
@@ -276,8 +276,16 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     // MARK: What users read and set
 
+    /// Reads or changes what the program sees: of this task, or of the one in its place while the program cannot know of that.
+    private func withShown<Result: Sendable>(_ body: (URLSessionTask, inout Values) -> Result) -> Result {
+        values.withLock { values in
+            guard case .unknown(let task) = values.replacement else { return body(self, &values) }
+            return task.values.withLock { body(task, &$0) }
+        }
+    }
+
     /// Where the task stands.
-    open var state: State { values.withLock { $0.state } }
+    open var state: State { withShown { $1.state } }
     /// The current request: after a redirect, the one that was followed. Once it has been sent, its header
     /// fields are those that went over the wire, with what the session and the client added. What holds for that one
     /// sending alone is left out where the program did not set it itself, so that the request can be sent again: `Host`,
@@ -291,32 +299,32 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     private func request(sentWith setFields: (inout URLRequest, HeaderFields) -> Void) -> URLRequest? {
-        let (request, sent) = values.withLock { ($0.currentRequest, $0.sentFields) }
+        let (request, sent) = withShown { ($1.currentRequest, $1.sentFields) }
         guard let sent, var request else { return request }
         setFields(&request, sent)
         return request
     }
 
     /// The response, once its head has arrived.
-    open var response: URLResponse? { values.withLock { $0.response } }
+    open var response: URLResponse? { withShown { $1.response } }
     /// Why the task failed, once it has.
-    open var error: (any Error)? { values.withLock { $0.error } }
+    open var error: (any Error)? { withShown { $1.error } }
     /// Bytes of the body received so far. For a resumed download, those of the earlier attempts are included.
-    open var countOfBytesReceived: Int64 { values.withLock { $0.counts.received } }
+    open var countOfBytesReceived: Int64 { withShown { $1.counts.received } }
     /// Bytes of the request's body sent so far.
-    open var countOfBytesSent: Int64 { values.withLock { $0.counts.sent } }
+    open var countOfBytesSent: Int64 { withShown { $1.counts.sent } }
     /// The length of the request's body, or ``NSURLSessionTransferSizeUnknown`` while a stream without a length is sent.
-    open var countOfBytesExpectedToSend: Int64 { values.withLock { $0.counts.expectedToSend } }
+    open var countOfBytesExpectedToSend: Int64 { withShown { $1.counts.expectedToSend } }
     /// The length of the whole body, or ``NSURLSessionTransferSizeUnknown`` when the server has not sent it.
-    open var countOfBytesExpectedToReceive: Int64 { values.withLock { $0.counts.expectedToReceive } }
+    open var countOfBytesExpectedToReceive: Int64 { withShown { $1.counts.expectedToReceive } }
 
     /// A text that the program sets for its own use.
     open var taskDescription: String? {
-        get { values.withLock { $0.taskDescription } }
+        get { withShown { $1.taskDescription } }
         set {
-            values.withLock { values in
+            withShown { task, values in
                 values.taskDescription = newValue
-                keep { $0.taskDescription = newValue }
+                task.keep { $0.taskDescription = newValue }
             }
         }
     }
@@ -325,12 +333,12 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// served first, among equals the one that has waited longest. It may change at any time; a transfer that has its
     /// connection is not slowed down for another.
     open var priority: Float {
-        get { values.withLock { $0.priority } }
+        get { withShown { $1.priority } }
         set {
             let priority = RequestPriority.clamped(newValue)
-            let hasChanged = values.withLock { values in
+            let hasChanged = withShown { task, values in
                 defer { values.priority = priority }
-                keep { $0.priority = priority }
+                task.keep { $0.priority = priority }
                 return values.priority != priority
             }
             if hasChanged { NetworkActor.post { self.transfer?.priorityChanged() } }
@@ -344,11 +352,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// ``URLSessionConfiguration/timeoutIntervalForResource`` begin to run. Works in every kind of session; a background
     /// session keeps the date.
     open var earliestBeginDate: Date? {
-        get { values.withLock { $0.earliestBeginDate } }
+        get { withShown { $1.earliestBeginDate } }
         set {
-            values.withLock { values in
+            withShown { task, values in
                 values.earliestBeginDate = newValue
-                keep { $0.earliestBeginDate = newValue }
+                task.keep { $0.earliestBeginDate = newValue }
             }
             NetworkActor.post { self.transfer?.beginDateChanged() }
         }
@@ -357,11 +365,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// How many bytes the program thinks that it will send at most, head and body. A hint to a scheduler, kept for the
     /// user, in a background session also for its next process; ``NSURLSessionTransferSizeUnknown`` by default.
     open var countOfBytesClientExpectsToSend: Int64 {
-        get { values.withLock { $0.expectsToSend } }
+        get { withShown { $1.expectsToSend } }
         set {
-            values.withLock { values in
+            withShown { task, values in
                 values.expectsToSend = newValue
-                keep { $0.expectsToSend = newValue }
+                task.keep { $0.expectsToSend = newValue }
             }
         }
     }
@@ -369,11 +377,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// How many bytes the program thinks that it will receive at most, head and body. A hint to a scheduler, kept for the
     /// user, in a background session also for its next process; ``NSURLSessionTransferSizeUnknown`` by default.
     open var countOfBytesClientExpectsToReceive: Int64 {
-        get { values.withLock { $0.expectsToReceive } }
+        get { withShown { $1.expectsToReceive } }
         set {
-            values.withLock { values in
+            withShown { task, values in
                 values.expectsToReceive = newValue
-                keep { $0.expectsToReceive = newValue }
+                task.keep { $0.expectsToReceive = newValue }
             }
         }
     }
@@ -384,8 +392,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     /// If `false` when the response comes, the delegate gets the bytes at the end of the body; of a body longer than
     /// ``URLSessionConfiguration/Limits/bufferedBytesPerTask`` it gets as many at a time.
     open var prefersIncrementalDelivery: Bool {
-        get { values.withLock { $0.prefersIncrementalDelivery } ?? isConsumedInIncrements }
-        set { values.withLock { $0.prefersIncrementalDelivery = newValue } }
+        get { withShown { $1.prefersIncrementalDelivery ?? $0.isConsumedInIncrements } }
+        set { withShown { $1.prefersIncrementalDelivery = newValue } }
     }
 
     private var isConsumedInIncrements: Bool {
@@ -397,30 +405,32 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// A delegate for this task alone, asked before the session's. Kept until the task is over.
     open var delegate: (any URLSessionTaskDelegate)? {
-        get { values.withLock { $0.delegate } }
+        get { withShown { $1.delegate } }
         set {
-            releaseUnlocked { values in
+            // Released outside the lock, as in ``releaseUnlocked(_:)``.
+            let earlier = withShown { _, values in
                 defer { values.delegate = newValue }
                 return values.delegate
             }
+            withExtendedLifetime(earlier) {}
         }
     }
 
     /// The task's progress in bytes (for an upload, those sent and those received), indeterminate while the length is
     /// unknown. Cancelling it cancels the task; pausing it, or the one it is a part of, suspends the task until it is resumed.
     open var progress: Progress {
-        values.withLock { values in
+        withShown { task, values in
             if let progress = values.progress { return progress }
             let progress = Progress(totalUnitCount: -1)
             progress.kind = .file
             progress.isCancellable = true
             progress.isPausable = true
             values.progress = progress
-            show(values.counts, in: progress)
+            task.show(values.counts, in: progress)
             if values.state != .completed {
-                control(by: progress)
+                task.control(by: progress)
             } else if values.error == nil {
-                Self.finish(progress, at: completedBytes(values.counts))
+                Self.finish(progress, at: task.completedBytes(values.counts))
             }
             return progress
         }
@@ -452,6 +462,9 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     // MARK: For the session
+
+    /// Whether the task is completed, or another has its place.
+    var isOver: Bool { values.withLock { $0.state == .completed } }
 
     /// Writes the task's events into its trace.
     var taskTrace: TaskTrace? { values.withLock { $0.trace } }

@@ -1,9 +1,9 @@
 import Foundation
-import Purl
 import PurlTesting
 import Synchronization
 import Testing
 
+@testable import Purl
 @testable import SessionFixtures
 
 @Suite("A data task that becomes a download", .timeLimit(.minutes(5)))
@@ -24,7 +24,7 @@ struct BecomingDownloadTests {
             completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
         ) {
             completionHandler(.becomeDownload)
-            while dataTask.state != .completed { NetworkThread.waitUntilSettled() }
+            while !dataTask.isOver { NetworkThread.waitUntilSettled() }
             act(dataTask)
         }
 

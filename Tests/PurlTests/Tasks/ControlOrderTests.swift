@@ -194,7 +194,7 @@ struct ControlOrderTests {
                 case .inDidReceiveResponse: for call in before { call.make(to: task) }
                 case .beforeDidBecome:
                     queue.addOperation {
-                        while task.state != .completed { sched_yield() }
+                        while !task.isOver { sched_yield() }
                         for call in before { call.make(to: task) }
                     }
                 }
@@ -210,5 +210,41 @@ struct ControlOrderTests {
         while download.state == .suspended { download.resume() }
         await witness.completion()
         #expect(witness.events.last == .completed(nil))
+    }
+
+    @Test("Before its delegate has the download, a data task shows the download, and what it is set the download is set")
+    func settingBecomingDownload() async throws {
+        let server = try LoopbackServer()
+        let gate = ServerGate()
+        server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let own = Witness()
+        let witness = Witness(
+            disposition: .becomeDownload,
+            hook: { task, event in
+                guard case .response = event else { return }
+                queue.addOperation {
+                    while !task.isOver { sched_yield() }
+                    task.taskDescription = "a film"
+                    task.priority = URLSessionTask.highPriority
+                    task.countOfBytesClientExpectsToReceive = 2_000
+                    task.delegate = own
+                    #expect(task.taskDescription == "a film")
+                    #expect(task.state == .running)
+                    #expect(!task.progress.isFinished)
+                }
+            })
+        let session = sandbox.session(witness, queue: queue)
+        session.dataTask(with: server.url("/file")).resume()
+        await witness.wait { $0.contains(.becameDownload) }
+        let download = try #require(await session.allTasks.first)
+        #expect(download.taskDescription == "a film")
+        #expect(download.priority == URLSessionTask.highPriority)
+        #expect(download.countOfBytesClientExpectsToReceive == 2_000)
+        #expect(download.delegate === own)
+        gate.open()
+        await own.completion()
+        #expect(download.progress.isFinished)
     }
 }
