@@ -24,6 +24,10 @@ final class RestoredTasks: Sendable {
             }
         }
         if !tasks.isEmpty {
+            state.withLock { state in
+                // Where all are suspended, no last call follows that would say so.
+                if state.unfinished.isEmpty { state.calls.append { session.reportFinishedEvents() } }
+            }
             Self.afterGrace { self.deliver(on: session.queue) }
         }
         return tasks

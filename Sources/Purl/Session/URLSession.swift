@@ -662,10 +662,13 @@ open class URLSession: NSObject, @unchecked Sendable {
     func forget(_ task: URLSessionTask) {
         background?.remove(task.taskIdentifier)
         registry.remove(task)
-        if restored.remove(task) {
-            queue.enqueue { self.delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self) }
-        }
+        if restored.remove(task) { queue.enqueue { self.reportFinishedEvents() } }
         becomeInvalidIfDone()
+    }
+
+    /// Reports that the tasks which an earlier process left running are over. On the delegate queue.
+    func reportFinishedEvents() {
+        delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self)
     }
 
     private func becomeInvalidIfDone() {
