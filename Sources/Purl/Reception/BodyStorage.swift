@@ -112,15 +112,15 @@ final class BodyStorage {
 
     // MARK: Examining
 
-    /// Examines a data task's sink.
+    /// Examines a data task's sink, which may have a part of what a request is for.
     func examine(
-        _ sink: any BodySink, url: String?,
+        _ sink: any BodySink, for request: URLRequest,
         then: @escaping @Sendable @NetworkActor (Result<StoredContent, FileFailure>) -> Void
     ) {
         let writer = open(sink, .sinkRecord)
         writer.examineSink { [boot, file = writer.capabilities.file] sink in
             do {
-                return try Self.examine(sink, url: url, inBoot: boot)
+                return try Self.examine(sink, for: request, inBoot: boot)
             } catch {
                 throw FileFailure(.open, file?.fileURL, error)
             }
@@ -129,9 +129,11 @@ final class BodyStorage {
         }
     }
 
-    private nonisolated static func examine(_ sink: any BodySink, url: String?, inBoot boot: String?) throws -> Found {
+    private nonisolated static func examine(
+        _ sink: any BodySink, for request: URLRequest, inBoot boot: String?
+    ) throws -> Found {
         guard try sink.length > 0, let blob = try sink.loadRecord(), let record = try? ResumeData(decoding: blob),
-            record.originalRequest.url == url, let settled = try record.settled(for: sink, inBoot: boot)
+            record.isUsable(for: request), let settled = try record.settled(for: sink, inBoot: boot)
         else { return .nothing }
         if settled.isComplete {
             // Who has written it may have ended before it was safe.
@@ -179,8 +181,10 @@ final class BodyStorage {
                 return didExamine(.success(.nothing), then)
             }
             partial = file
+            let isUsable = transfer.newRequest.map { resume.isUsable(for: $0) } ?? true
             open(file, checkpointPlace(of: file)).examineSink { [boot] sink in
-                try resume.settled(for: sink, inBoot: boot).map { .part($0) } ?? .nothing
+                guard isUsable else { return .nothing }
+                return try resume.settled(for: sink, inBoot: boot).map { .part($0) } ?? .nothing
             } then: { [weak self] result in
                 // What cannot be read cannot be trusted: starting over costs time, not the file.
                 self?.didExamine(.success((try? result.get()) ?? .nothing), then)
@@ -270,7 +274,7 @@ final class BodyStorage {
         self.content = content
         resumeData = nil
         let writer = writer ?? createPartialFile()
-        let original = calls.task.originalRequest ?? request
+        let original = transfer.newRequest ?? calls.task.originalRequest ?? request
         let validator = content.isWhole ? newValidator(original, response.head) : point?.validator
         let template = ResumeTemplate(
             originalRequest: original, currentRequest: request, validator: validator, total: content.total, boot: boot)

@@ -135,6 +135,11 @@ struct ResumeData: Codable, Sendable, Equatable {
         }
     }
 
+    /// Whether the rest of what a request is for can be joined to the bytes.
+    func isUsable(for request: URLRequest) -> Bool {
+        originalRequest.url == request.url?.absoluteString && Resumability.allowsResuming(request)
+    }
+
     private static func isPlainName(_ name: String) -> Bool {
         !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255
             && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 < 0x20 }

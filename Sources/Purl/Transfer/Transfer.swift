@@ -43,6 +43,21 @@ enum TransferSource: Sendable {
         }
     }
 
+    /// A request as a task of this source sends it.
+    func adapted(_ request: URLRequest) -> URLRequest {
+        var request = request
+        switch self {
+        case .upload:
+            request.httpBody = nil
+        case .webSocket:
+            // RFC 6455 §4.1: a handshake is a GET without content.
+            request.httpMethod = "GET"
+            request.httpBody = nil
+        case .request, .sink, .resume, .restored, .unreadable, .resumedUpload, .stream: break
+        }
+        return request
+    }
+
     /// Whether the task has a body of its own, so that its response is not one that a download could resume.
     var isUpload: Bool {
         switch self {
@@ -88,6 +103,8 @@ final class Transfer {
     private(set) var storage: BodyStorage?
     /// The body that is on its way to its consumer, once a response was accepted.
     private(set) var receiver: BodyReceiver?
+    /// The request that the delegate wanted in place of the task's, where it did.
+    private(set) var newRequest: URLRequest?
     /// The upload across its requests, where it may be resumed; released at the end.
     private(set) var upload: ResumableUpload?
     private lazy var uploadRecorder = UploadRecorder(calls, in: session)
@@ -99,13 +116,12 @@ final class Transfer {
         self.source = source
         calls = DelegateCalls(task, session)
         deadlines = Deadlines(session)
-        var request = task.originalRequest ?? .unreadable
+        var request = source.adapted(task.originalRequest ?? .unreadable)
         var history = TransactionHistory(upload: nil)
         purpose = .response
         switch source {
         case .upload(let body):
             history = TransactionHistory(upload: body)
-            request.httpBody = nil
             upload = ResumableUpload(of: body, request, in: session)
         case .resumedUpload(let resume):
             let resumed = ResumableUpload(resume, in: session)
@@ -113,9 +129,6 @@ final class Transfer {
             (request, history) = resumed.beginning
         case .webSocket(let conversation):
             purpose = .webSocket(conversation)
-            // RFC 6455 §4.1: a handshake is a GET without content.
-            request.httpMethod = "GET"
-            request.httpBody = nil
         case .stream(let conversation):
             purpose = .stream(conversation)
             request = conversation.request ?? .unreadable
@@ -235,11 +248,18 @@ final class Transfer {
             case .useNewRequest:
                 // The rest of an upload goes where its beginning is.
                 guard let new, upload?.isBegun != true else { break }
-                self.transaction = self.transaction?.replaced(by: new)
-                self.calls.task.setCurrentRequest(new)
+                self.replaceRequest(by: source.adapted(new))
             }
             self.load()
         }
+    }
+
+    /// The transfer begins with another request than the task's: what it brings, and what it takes to resume, are of that one.
+    private func replaceRequest(by new: URLRequest) {
+        newRequest = new
+        if case .upload(let body) = source { upload = ResumableUpload(of: body, new, in: session) }
+        transaction = transaction?.replaced(by: new)
+        calls.task.setCurrentRequest(new)
     }
 
     /// Examines what there is of the body, then starts the first transaction.
@@ -253,7 +273,7 @@ final class Transfer {
             startTransaction()
         case .sink(let sink):
             guard advance(.open) else { return }
-            storage?.examine(sink, url: request.url?.absoluteString) { [weak self] in self?.examined($0) }
+            storage?.examine(sink, for: request) { [weak self] in self?.examined($0) }
         case .resume(let resume), .restored(let resume):
             guard advance(.open) else { return }
             storage?.examine(resume) { [weak self] in self?.examined($0) }
