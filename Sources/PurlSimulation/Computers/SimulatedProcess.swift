@@ -396,7 +396,9 @@ final class SimulatedProcess: @unchecked Sendable {
     /// Watches what its sessions do.
     private func beginWatching() {
         ProcessTraces.watch { [weak self] trace, task, sight in
-            guard let self, let task, isAlive, !isDying else { return }
+            guard let self, let task else { return }
+            guard Scheduler.ofThread === scheduler else { return scheduler.refuseElsewhere("a task") }
+            guard isAlive, !isDying else { return }
             watch(trace) { see(sight, of: task, &$0) }
         }
     }
@@ -415,7 +417,10 @@ final class SimulatedProcess: @unchecked Sendable {
         case .event(let kind):
             watch.see(kind, of: task)
             switch kind {
-            case .file(.write): watch.setFile(lastWritten, of: task)
+            case .file(.write):
+                // Bytes that were there already are dropped, and no file is written.
+                if let lastWritten { watch.setFile(lastWritten, of: task) }
+                lastWritten = nil
             case .file(.complete): watch.checkContent(of: task) { network.contents(at: $0) }
             default: break
             }

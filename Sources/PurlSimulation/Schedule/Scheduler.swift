@@ -142,7 +142,7 @@ final class Scheduler: @unchecked Sendable {
         refuseFromOutside(
             """
             \(what) was used on a thread that is not its simulation's, such as one to which an actor has brought it that another \
-            simulation uses at the same time
+            simulation uses at the same time, or that on which a `Progress` calls its task
             """)
     }
 
