@@ -6,26 +6,16 @@ import PurlTesting
 /// A closed port of 127.0.0.1: connections are refused for the lifetime of this object.
 ///
 /// The port is bound but not listened on, so that the system gives it to no other server. A server that is started
-/// with its number can still listen.
+/// with its number can still listen, and the port is closed again when it stops.
 final class DeadPort: Sendable {
     let number: UInt16
     private let descriptor: Descriptor
 
-    convenience init() throws {
-        try self.init(port: 0)
-    }
-
-    /// The port of a server that is stopped.
-    convenience init(stopping server: LoopbackServer) throws {
-        server.stop()
-        try self.init(port: server.port)
-    }
-
-    private init(port: UInt16) throws {
+    init() throws {
         let socket = try Platform.streamSocket(.ipv4)
         // With this option on both sockets, one of them may listen.
         socket.setOption(SO_REUSEADDR, level: Platform.socketLevel, to: Int32(1))
-        guard SocketAddress.loopback(port: port).withSystemAddress({ bind(socket.rawValue, $0, $1) }) == 0,
+        guard SocketAddress.loopback(port: 0).withSystemAddress({ bind(socket.rawValue, $0, $1) }) == 0,
             let number = SocketAddress.asking({ getsockname(socket.rawValue, $0, $1) })?.port
         else { throw SystemError.last("bind") }
         self.number = number

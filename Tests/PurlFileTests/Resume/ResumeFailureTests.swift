@@ -47,9 +47,10 @@ struct ResumeFailureTests {
 
     @Test("A refused connection keeps the resume data")
     func refusedConnection() async throws {
-        let paused = try await PausedDownload()
+        let port = try DeadPort()
+        let paused = try await PausedDownload(from: LoopbackServer(port: port.number))
         let url = paused.server.url(PausedDownload.path)
-        let port = try DeadPort(stopping: paused.server)
+        paused.server.stop()
         let outcome = await paused.resume()
         withExtendedLifetime(port) {}
         expectError(outcome.error, .cannotConnectToHost, about: url)

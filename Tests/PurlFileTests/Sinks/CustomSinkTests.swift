@@ -123,7 +123,9 @@ struct CustomSinkTests {
             try sink.append(other.bytes)
             try sink.saveRecord(other.record)
         case .refused:
-            port = try DeadPort(stopping: bench.server)
+            let closed = try DeadPort()
+            request.url = closed.url("/file")
+            port = closed
             expected = .cannotConnectToHost
         case .cancelled:
             bench.answer(bench.good)

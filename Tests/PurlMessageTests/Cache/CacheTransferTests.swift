@@ -156,12 +156,14 @@ struct CacheTransferTests {
 
     @Test("A stale response replaces a failed connection only where stale-if-error allows it")
     func unreachable() async throws {
+        let port = try DeadPort()
+        defer { withExtendedLifetime(port) {} }
+        let server = try LoopbackServer(port: port.number)
         let url = server.route(
             "/", .text("one").field("Cache-Control", "max-age=5, stale-if-error=60").closingConnection())
         let session = home.session(cache)
         _ = try await session.data(from: url)
-        let port = try DeadPort(stopping: server)
-        defer { withExtendedLifetime(port) {} }
+        server.stop()
         home.clock.advance(by: 10)
         let (data, response) = try await session.data(from: url)
         #expect(data == Data("one".utf8))
