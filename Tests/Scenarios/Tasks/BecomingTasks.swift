@@ -4,8 +4,8 @@ import PurlSimulation
 import PurlTesting
 
 extension Scenario {
-    /// A data task that becomes a download or a stream, and that its user, who knows the data task alone, suspends and resumes
-    /// at any moment.
+    /// A data task that becomes a download or a stream, now or when its delegate has thought about it, and that its user, who
+    /// knows the data task alone, suspends and resumes at any moment.
     static let becomingTasks = Scenario("becoming-tasks") { world in
         let dice = Dice(world.seed, "becoming-tasks")
         let content = GeneratedContent(size: dice.number(1...90_000), seed: 9)
@@ -13,7 +13,8 @@ extension Scenario {
         if dice.oneIn(2) { world.chaos = .network }
         let place = world.computer("laptop").home.appendingPathComponent("film")
         let delegate = BecomingDelegate(
-            dice.oneIn(3) ? .becomeStream : .becomeDownload, keeper: Keeper(place: { _ in place }))
+            dice.oneIn(3) ? .becomeStream : .becomeDownload, keeper: Keeper(place: { _ in place }),
+            thinking: { try? await world.sleep(for: dice.moment()) })
         let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
         for _ in 0..<100 {
             let task = session.dataTask(with: url)
@@ -68,10 +69,14 @@ private final class BecomingDelegate: NSObject, URLSessionDataDelegate, URLSessi
 
     let keeper: Keeper
     private let disposition: URLSession.ResponseDisposition
+    private let think: @Sendable () async -> Void
     private let state = Notes(State())
 
-    init(_ disposition: URLSession.ResponseDisposition, keeper: Keeper) {
-        (self.disposition, self.keeper) = (disposition, keeper)
+    init(
+        _ disposition: URLSession.ResponseDisposition, keeper: Keeper,
+        thinking think: @escaping @Sendable () async -> Void
+    ) {
+        (self.disposition, self.keeper, self.think) = (disposition, keeper, think)
     }
 
     /// Cancels a data task, or what it has become.
@@ -118,7 +123,10 @@ private final class BecomingDelegate: NSObject, URLSessionDataDelegate, URLSessi
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        completionHandler(disposition)
+        Task { [think, disposition] in
+            await think()
+            completionHandler(disposition)
+        }
     }
 
     func urlSession(
