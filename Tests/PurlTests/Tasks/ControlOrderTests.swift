@@ -212,7 +212,7 @@ struct ControlOrderTests {
         #expect(witness.events.last == .completed(nil))
     }
 
-    @Test("Before its delegate has the download, a data task shows the download, and what it is set the download is set")
+    @Test("Before its delegate has the download, a data task shows it, and what is set goes to the download")
     func settingBecomingDownload() async throws {
         let server = try LoopbackServer()
         let gate = ServerGate()
