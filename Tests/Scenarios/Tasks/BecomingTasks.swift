@@ -14,13 +14,16 @@ extension Scenario {
         let place = world.computer("laptop").home.appendingPathComponent("film")
         let delegate = BecomingDelegate(
             dice.oneIn(3) ? .becomeStream : .becomeDownload, keeper: Keeper(place: { _ in place }),
-            thinking: { try? await world.sleep(for: dice.moment()) })
+            thinking: {
+                try? await world.sleep(for: dice.oneIn(2) ? dice.moment() : .milliseconds(dice.number(0...500)))
+            })
         let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
         for _ in 0..<100 {
             let task = session.dataTask(with: url)
             task.resume()
             let suspensions = (0..<dice.index(below: 4)).map { _ in
-                let (moment, length) = (dice.moment(), dice.moment())
+                // Before there is a response, and after.
+                let (moment, length) = (Duration.milliseconds(dice.number(0...800)), dice.moment())
                 return Task {
                     try await world.sleep(for: moment)
                     task.suspend()
