@@ -45,6 +45,16 @@ struct NewRequestTests {
             return await task.cancelByProducingResumeData()
         }
 
+        /// Stops a download of the first resource in the middle, and lets it continue with the delegate's request.
+        func continueFirst() async throws {
+            let first = session.downloadTask(with: server.url("/first"))
+            first.resume()
+            let data = try #require(try await stopHalfway(first))
+            let task = session.downloadTask(withResumeData: data)
+            resumeDelayed(task)
+            try await end(of: task)
+        }
+
         func end(of task: URLSessionTask) async throws {
             while task.state != .completed { try await world.sleep(for: .seconds(1)) }
             session.finishTasksAndInvalidate()
@@ -95,12 +105,7 @@ struct NewRequestTests {
     @Test("A download with resume data of another resource loads all of the new one")
     func resumedAsAnother() throws {
         try simulate(Self.secondURL) { stage in
-            let first = stage.session.downloadTask(with: stage.server.url("/first"))
-            first.resume()
-            let data = try #require(try await stage.stopHalfway(first))
-            let task = stage.session.downloadTask(withResumeData: data)
-            stage.resumeDelayed(task)
-            try await stage.end(of: task)
+            try await stage.continueFirst()
             #expect(stage.delegate.file.withLock { $0 } == stage.second.data)
             #expect(stage.server.requests.map(\.path) == ["/first", "/second"])
             #expect(stage.server.requests.last?.fields["Range"] == nil)
@@ -113,12 +118,7 @@ struct NewRequestTests {
         try simulate { request, _ in
             request.setValue("Bearer 2", forHTTPHeaderField: "Authorization")
         } _: { stage in
-            let first = stage.session.downloadTask(with: stage.server.url("/first"))
-            first.resume()
-            let data = try #require(try await stage.stopHalfway(first))
-            let task = stage.session.downloadTask(withResumeData: data)
-            stage.resumeDelayed(task)
-            try await stage.end(of: task)
+            try await stage.continueFirst()
             #expect(stage.delegate.file.withLock { $0 } == stage.first.data)
             #expect(try #require(stage.delegate.offset.withLock { $0 }) >= 20_000)
             #expect(stage.server.requests.last?.fields["Authorization"] == "Bearer 2")

@@ -115,32 +115,54 @@ struct ControlOrderTests {
         await stage.expectCompletions()
     }
 
+    // MARK: Becoming a download
+
+    /// A session whose data tasks become downloads, which have half of their body until the gate opens.
+    private struct Becoming {
+        let server: LoopbackServer
+        let gate = ServerGate()
+        let witness: Witness
+        let session: URLSession
+
+        /// - Parameter respond: Called when the delegate has the response, with the data task and the delegate's queue.
+        init(in sandbox: Sandbox, _ respond: @escaping @Sendable (URLSessionTask, OperationQueue) -> Void) throws {
+            server = try LoopbackServer()
+            server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
+            let queue = OperationQueue()
+            queue.maxConcurrentOperationCount = 1
+            witness = Witness(
+                disposition: .becomeDownload,
+                hook: { task, event in if case .response = event { respond(task, queue) } })
+            session = sandbox.session(witness, queue: queue) { $0.httpMaximumConnectionsPerHost = count }
+        }
+
+        func start() -> URLSessionTask { session.dataTask(with: server.url("/file")).resumed() }
+
+        /// The download, when the delegate has it.
+        func download() async throws -> URLSessionTask {
+            await witness.wait { $0.contains(.becameDownload) }
+            return try #require(await session.allTasks.first)
+        }
+    }
+
     @Test("A data task that is suspended while it becomes a download leaves a suspended download")
     func becomingDownload() async throws {
-        let server = try LoopbackServer()
-        let gate = ServerGate()
-        server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 1
-        let witness = Witness(
-            disposition: .becomeDownload,
-            hook: { task, event in
-                guard case .response = event else { return }
-                let isSuspended = DispatchSemaphore(value: 0)
-                Thread.detachNewThread {
-                    task.suspend()
-                    isSuspended.signal()
-                }
-                // The next call comes later: calls to the data task count until its delegate has received the download.
-                queue.addOperation { isSuspended.wait() }
-            })
-        let session = sandbox.session(witness, queue: queue) { $0.httpMaximumConnectionsPerHost = Self.count }
-        for _ in 0..<Self.count { session.dataTask(with: server.url("/file")).resume() }
+        let becoming = try Becoming(in: sandbox) { task, queue in
+            let isSuspended = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                task.suspend()
+                isSuspended.signal()
+            }
+            // The next call comes later: calls to the data task count until its delegate has received the download.
+            queue.addOperation { isSuspended.wait() }
+        }
+        let witness = becoming.witness
+        for _ in 0..<Self.count { _ = becoming.start() }
         await witness.wait { events in events.count { $0 == .becameDownload } == Self.count }
-        gate.open()
-        await server.waitUntilIdle()
-        _ = try await sandbox.session().data(from: server.url("/nothing"))
-        let downloads = await session.allTasks
+        becoming.gate.open()
+        await becoming.server.waitUntilIdle()
+        _ = try await sandbox.session().data(from: becoming.server.url("/nothing"))
+        let downloads = await becoming.session.allTasks
         #expect(downloads.count == Self.count)
         #expect(downloads.allSatisfy { $0 is URLSessionDownloadTask && $0.state == .suspended })
         for task in downloads { task.resume() }
@@ -181,69 +203,48 @@ struct ControlOrderTests {
         ] as [([Call], after: [Call], URLSessionTask.State)])
     func becomingDownload(_ moment: Moment, _ calls: ([Call], after: [Call], URLSessionTask.State)) async throws {
         let (before, after, state) = calls
-        let server = try LoopbackServer()
-        let gate = ServerGate()
-        server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 1
-        let witness = Witness(
-            disposition: .becomeDownload,
-            hook: { task, event in
-                guard case .response = event else { return }
-                switch moment {
-                case .inDidReceiveResponse: for call in before { call.make(to: task) }
-                case .beforeDidBecome:
-                    queue.addOperation {
-                        while !task.isOver { sched_yield() }
-                        for call in before { call.make(to: task) }
-                    }
+        let becoming = try Becoming(in: sandbox) { task, queue in
+            switch moment {
+            case .inDidReceiveResponse: for call in before { call.make(to: task) }
+            case .beforeDidBecome:
+                queue.addOperation {
+                    while !task.isOver { sched_yield() }
+                    for call in before { call.make(to: task) }
                 }
-            })
-        let session = sandbox.session(witness, queue: queue)
-        let task = session.dataTask(with: server.url("/file"))
-        task.resume()
-        await witness.wait { $0.contains(.becameDownload) }
-        let download = try #require(await session.allTasks.first)
+            }
+        }
+        let task = becoming.start()
+        let download = try await becoming.download()
         for call in after { call.make(to: task) }
         #expect(download.state == state)
-        gate.open()
+        becoming.gate.open()
         while download.state == .suspended { download.resume() }
-        await witness.completion()
-        #expect(witness.events.last == .completed(nil))
+        await becoming.witness.completion()
+        #expect(becoming.witness.events.last == .completed(nil))
     }
 
     @Test("Before its delegate has the download, a data task shows it, and what is set goes to the download")
     func settingBecomingDownload() async throws {
-        let server = try LoopbackServer()
-        let gate = ServerGate()
-        server.route("/file", .generated(size: 1_000).stalled(afterBytes: 500, until: gate))
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 1
         let own = Witness()
-        let witness = Witness(
-            disposition: .becomeDownload,
-            hook: { task, event in
-                guard case .response = event else { return }
-                queue.addOperation {
-                    while !task.isOver { sched_yield() }
-                    task.taskDescription = "a film"
-                    task.priority = URLSessionTask.highPriority
-                    task.countOfBytesClientExpectsToReceive = 2_000
-                    task.delegate = own
-                    #expect(task.taskDescription == "a film")
-                    #expect(task.state == .running)
-                    #expect(!task.progress.isFinished)
-                }
-            })
-        let session = sandbox.session(witness, queue: queue)
-        session.dataTask(with: server.url("/file")).resume()
-        await witness.wait { $0.contains(.becameDownload) }
-        let download = try #require(await session.allTasks.first)
+        let becoming = try Becoming(in: sandbox) { task, queue in
+            queue.addOperation {
+                while !task.isOver { sched_yield() }
+                task.taskDescription = "a film"
+                task.priority = URLSessionTask.highPriority
+                task.countOfBytesClientExpectsToReceive = 2_000
+                task.delegate = own
+                #expect(task.taskDescription == "a film")
+                #expect(task.state == .running)
+                #expect(!task.progress.isFinished)
+            }
+        }
+        _ = becoming.start()
+        let download = try await becoming.download()
         #expect(download.taskDescription == "a film")
         #expect(download.priority == URLSessionTask.highPriority)
         #expect(download.countOfBytesClientExpectsToReceive == 2_000)
         #expect(download.delegate === own)
-        gate.open()
+        becoming.gate.open()
         await own.completion()
         #expect(download.progress.isFinished)
     }
