@@ -407,12 +407,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     open var delegate: (any URLSessionTaskDelegate)? {
         get { withShown { $1.delegate } }
         set {
-            // Released outside the lock, as in ``releaseUnlocked(_:)``.
-            let earlier = withShown { _, values in
+            releaseUnlocked { values in
                 defer { values.delegate = newValue }
                 return values.delegate
             }
-            withExtendedLifetime(earlier) {}
         }
     }
 
@@ -738,8 +736,8 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     }
 
     /// Releases what `change` returns outside the lock: a deinitialiser may call the task.
-    private func releaseUnlocked<Value>(_ change: (inout sending Values) -> sending Value) {
-        withExtendedLifetime(values.withLock(change)) {}
+    private func releaseUnlocked<Value: Sendable>(_ change: (inout Values) -> Value) {
+        withExtendedLifetime(withShown { change(&$1) }) {}
     }
 
     /// Finishes a progress, also when no length was known or no byte arrived: zero of zero would count as indeterminate.

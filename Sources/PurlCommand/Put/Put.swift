@@ -274,7 +274,7 @@ private struct FileUpload: ResumingTransfer {
         }
         let result = UploadText.result(length: length, sent: report.sent, from: start, in: elapsed)
         let status = report.response?.statusCode ?? 0
-        let answers = ([report.redirectToPage?.statusCode].compactMap(\.self) + [status]).map(Self.describe)
+        let answers = [report.redirectToPage, report.response].compactMap(\.self).map { Self.describe($0.statusCode) }
         messages.info(
             "\(name): \(result); the server answered \(answers.joined(separator: ", then "))",
             event(.complete).with {

@@ -145,15 +145,14 @@ final class SendTask: NSObject, URLSessionDataDelegate {
         }
         traceUpgrade(of: task)
         trace.redirect(response, of: task, to: request)
-        report.update { $0.planned = request.url }
-        if request.httpMethod == "GET" {
-            report.update { report in
-                guard report.redirectToPage == nil else { return }
-                report.redirectToPage = response
-                report.sent = task.countOfBytesSent
-            }
-            onRedirectToPage()
+        let isToPage = request.httpMethod == "GET"
+        report.update { report in
+            report.planned = request.url
+            guard isToPage, report.redirectToPage == nil else { return }
+            report.redirectToPage = response
+            report.sent = task.countOfBytesSent
         }
+        if isToPage { onRedirectToPage() }
         completionHandler(request)
     }
 

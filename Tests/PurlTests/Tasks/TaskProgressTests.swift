@@ -250,7 +250,7 @@ struct TaskProgressTests {
         await witness.wait { $0.contains(.becameDownload) }
         let download = try #require(await session.allTasks.first)
         #expect(download.state == .suspended)
-        // The program has not suspended the data task, so it has nothing to take back there.
+        // The program has not suspended the data task: this call takes nothing back.
         task.resume()
         #expect(download.state == .suspended)
         gate.open()
