@@ -42,6 +42,7 @@ final class Download: Sendable {
     private let scheduler: DownloadScheduler
     /// The manager's list; `nil` for a downloader on its own.
     private weak let list: DownloadList?
+    let unfinished: UnfinishedFiles
     private let itemFile: ItemFile
 
     /// - Parameters:
@@ -58,10 +59,11 @@ final class Download: Sendable {
         self.scheduler = scheduler
         self.list = list
         let paths = scheduler.paths
-        let item = item ?? ItemFile.read(paths.item(url), through: paths.files)
-        itemFile = ItemFile(paths.item(url), holding: item, validity: scheduler.validity, through: paths.files)
+        unfinished = paths.unfinished(url)
+        let item = item ?? ItemFile.read(unfinished.item, through: paths.files)
+        itemFile = ItemFile(unfinished.item, holding: item, validity: scheduler.validity, through: paths.files)
         // The bytes that an earlier download is about to delete do not count.
-        let isDeleting = PartialFileOwners.isDeletionPending(of: paths.partial(url).path)
+        let isDeleting = PartialFileOwners.isDeletionPending(of: unfinished.partial.path)
         shared = Mutex(
             Shared(
                 status: DownloadStatus(
@@ -69,7 +71,7 @@ final class Download: Sendable {
                         ?? DownloadItem(
                             url: url, currentURL: currentURL ?? url, sha256: [], mirrors: mirrors, intent: .wanted,
                             order: order),
-                    record: isDeleting ? nil : paths.soundRecord(url))))
+                    record: isDeleting ? nil : unfinished.soundRecord)))
     }
 
     var status: DownloadStatus { shared.withLock { $0.status } }
@@ -80,7 +82,7 @@ final class Download: Sendable {
 
     var retryDelay: Duration { status.retryDelay }
 
-    private var partialPath: String { scheduler.paths.partial(url).path }
+    private var partialPath: String { unfinished.partial.path }
 
     // MARK: Control
 
@@ -131,15 +133,20 @@ final class Download: Sendable {
 
     /// Removes the unfinished files after a request to do so, as soon as no invalidated manager uses them. Called by the
     /// scheduler when no attempt of its own does.
-    func deleteIfRequested() {
+    ///
+    /// - Parameter completion: Called when they are removed.
+    /// - Returns: Whether there has been a request.
+    func deleteIfRequested(then completion: @escaping @Sendable () -> Void) -> Bool {
         // The mark of the deletion is made before, or not at all: nothing would remove it afterwards.
-        guard itemFile.betweenWrites({ shared.withLock { $0.status.takeDeletion() } }) else { return }
+        guard itemFile.betweenWrites({ shared.withLock { $0.status.takeDeletion() } }) else { return false }
         let validity = scheduler.validity
         PartialFileOwners.acquire(partialPath, for: validity, of: ObjectIdentifier(self)) { [self] in
-            scheduler.paths.finishDeletion(of: url)
+            unfinished.finishDeletion()
             PartialFileOwners.release(partialPath, for: validity)
             PartialFileOwners.endDeletion(of: partialPath, by: ObjectIdentifier(self))
+            completion()
         }
+        return true
     }
 
     private func control(_ step: (inout DownloadStatus) -> [Event]?) {
@@ -348,7 +355,7 @@ final class Download: Sendable {
             }
         guard !isContinued else { return saveItem() }
         // Who sees the failure finds no file.
-        DownloadSink.remove(scheduler.paths, of: url)
+        DownloadSink.remove(unfinished)
         update {
             $0.reject(found: found, keepsBytes: false)
         } beforeEvents: {
@@ -397,7 +404,7 @@ final class Download: Sendable {
 
     /// Makes room for another download of the URL: removes the item, then the entry in the list.
     func retire() {
-        itemFile.close(leaving: { status.isDeletionPending ? scheduler.paths.deletion(url) : nil })
+        itemFile.close(leaving: { status.isDeletionPending ? unfinished.deletion : nil })
         list?.remove(self)
     }
 

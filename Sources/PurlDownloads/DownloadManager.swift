@@ -112,9 +112,9 @@ public final class DownloadManager: Sendable {
         }
     }
 
-    /// Returns when nothing is being transferred or written: after ``pauseAll()`` or ``invalidate()``, when all received bytes
-    /// are safe on disk; otherwise when no download is left to transfer. After ``invalidate()`` the identifier of a background
-    /// session is free for the next manager, too.
+    /// Returns when nothing is being transferred, written or deleted: after ``pauseAll()`` or ``invalidate()``, when all received
+    /// bytes are safe on disk; otherwise when no download is left to transfer. After ``invalidate()`` the identifier of a
+    /// background session is free for the next manager, too.
     public func waitUntilIdle() async {
         await scheduler.waitUntilIdle()
     }

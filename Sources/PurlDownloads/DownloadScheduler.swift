@@ -28,6 +28,8 @@ actor DownloadScheduler {
     /// No more than there are slots, in the order in which they have begun.
     private var attempts: [FileAcquisition] = []
     private var backOffs: [ObjectIdentifier: BackOff] = [:]
+    /// Downloads whose files are being deleted, which may wait for the attempt of another manager.
+    private var deletions: [Download] = []
     private var lastBackOff = 0
     /// Whether the session may still have tasks, and the identifier of a background session.
     private var isSessionOpen = true
@@ -65,8 +67,8 @@ actor DownloadScheduler {
         Task { await self.reconcile() }
     }
 
-    /// Returns when there is no attempt for `download`; for `nil`, when there is none at all, and no download waits for one.
-    /// After the invalidation there is no session then, either.
+    /// Returns when there is no attempt for the URL of `download`, and no deletion; for `nil`, when there is none at all, and no
+    /// download waits for one. After the invalidation there is no session then, either.
     func waitUntilIdle(_ download: Download? = nil) async {
         reconcile()
         while isBusy(with: download) {
@@ -76,8 +78,10 @@ actor DownloadScheduler {
 
     private func isBusy(with download: Download?) -> Bool {
         if !validity.isValid, isSessionOpen { return true }
-        return download.map { currentAttempt(of: $0) != nil }
-            ?? !(attempts.isEmpty && queue.isEmpty && backOffs.isEmpty)
+        let files = attempts.map(\.download) + deletions
+        // One that has been deleted and started again is another download.
+        return download.map { download in files.contains { $0.key == download.key } }
+            ?? !(files.isEmpty && queue.isEmpty && backOffs.isEmpty)
     }
 
     private func sessionEnded() {
@@ -130,10 +134,15 @@ actor DownloadScheduler {
         }
         if let attempt = currentAttempt(of: download) {
             if phase.kind != .downloading { attempt.stop() }
-        } else {
-            download.deleteIfRequested()
+        } else if download.deleteIfRequested(then: { Task { await self.deletionEnded(of: download) } }) {
+            deletions.append(download)
         }
         if phase == .backingOff, backOffs[identity] == nil { scheduleWake(of: download) }
+    }
+
+    private func deletionEnded(of download: Download) {
+        deletions.removeAll { $0 === download }
+        resumeWaiters()
     }
 
     private func fillSlots() {

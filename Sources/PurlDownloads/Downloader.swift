@@ -120,8 +120,9 @@ public final class Downloader: Sendable {
     /// - Parameter url: The new URL. The download keeps its identity, ``url``.
     public func replaceURL(with url: URL) { control { $0.replaceURL(with: url) } }
 
-    /// Returns when nothing of the download is being transferred or written: at once when it is paused, waiting or over and
-    /// its last transfer has released the files.
+    /// Returns when nothing of the download is being transferred, written or deleted: at once when it is paused, waiting or over
+    /// and its last transfer has released the files. Until then another downloader of the same URL that has been started after
+    /// ``pause()`` or ``cancel()`` of this one fails with `URLError.cannotOpenFile`.
     public func waitUntilIdle() async { await download.waitUntilIdle() }
 
     /// A caller whose digest is malformed controls no download.

@@ -72,7 +72,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         self.completion = completion
         let resource = download.resource
         self.resource = resource
-        sink = DownloadSink(paths, of: download.url, resource, connections: connections) {
+        sink = DownloadSink(download.unfinished, resource, connections: connections) {
             [weak download] count in
             download?.setReceived(count)
         }
@@ -96,7 +96,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
 
     private var isStopped: Bool { state.withLock { $0.isStopped } || !validity.isValid }
 
-    private var partialPath: String { paths.partial(download.url).path }
+    private var partialPath: String { download.unfinished.partial.path }
 
     // MARK: Start
 
@@ -149,7 +149,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
             case .stopped:
                 return false
             case .accepted:
-                DownloadSink.remove(paths, of: download.url)
+                DownloadSink.remove(download.unfinished)
                 try finish(location, size: size, sha256: sha256)
                 return false
             }

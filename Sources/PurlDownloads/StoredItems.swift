@@ -12,7 +12,9 @@ struct StoredItems {
         self.paths = paths
         names = (try? FileManager.default.contentsOfDirectory(atPath: paths.unfinishedDirectory.path)) ?? []
         // Equal numbers keep the order of the names, since the sort is stable.
-        unfinished = items(ofType: DownloadPaths.itemType).sorted { $0.order < $1.order }
+        unfinished = names.filter { $0.hasSuffix(".\(DownloadPaths.itemType)") }.sorted().compactMap { name in
+            ItemFile.read(place(of: name), through: paths.files)
+        }.sorted { $0.order < $1.order }
     }
 
     /// Removes what killed processes have left of downloads that are over, and these from the unfinished ones.
@@ -21,26 +23,21 @@ struct StoredItems {
             // A process was killed while it wrote it. One that is writing it now writes it once more.
             paths.files.remove(place(of: name).path)
         }
-        for item in items(ofType: DownloadPaths.deletionType) {
+        for deleted in names.compactMap(paths.unfinished(ofDeletion:)) {
             // The process ended before the bytes were deleted. Those of a download that was added once more are not.
-            if paths.files.entry(paths.item(item.url).path) == .missing {
-                paths.finishDeletion(of: item.url)
+            if paths.files.entry(deleted.item.path) == .missing {
+                deleted.finishDeletion()
             } else {
-                paths.files.remove(paths.deletion(item.url).path)
+                paths.files.remove(deleted.deletion.path)
             }
         }
         unfinished.removeAll { [paths] item in
             guard item.sha256.isEmpty, paths.files.fileSize(paths.finished(item.url)) != nil else { return false }
             // The process ended just after the file had been moved.
-            DownloadSink.remove(paths, of: item.url)
-            paths.files.remove(paths.item(item.url).path)
+            let remains = paths.unfinished(item.url)
+            DownloadSink.remove(remains)
+            paths.files.remove(remains.item.path)
             return true
-        }
-    }
-
-    private func items(ofType type: String) -> [DownloadItem] {
-        names.filter { $0.hasSuffix(".\(type)") }.sorted().compactMap { name in
-            ItemFile.read(place(of: name), through: paths.files)
         }
     }
 

@@ -67,12 +67,13 @@ struct FolderTests {
     func names() throws {
         let folder = fixture.folder
         let paths = DownloadPaths(finishedDirectory: folder, unfinishedDirectory: folder)
-        let types = ["", "mp4", "part", "PART", "resume", "item", "Item", "copy", "new", "gz"]
+        let types = ["", "mp4", "part", "PART", "resume", "item", "Item", "deletion", "copy", "new", "gz"]
         let urls = try types.map { try #require(URL(string: "http://example.org/a.\($0)")) }
         let finished = Set(urls.map { paths.finished($0).lastPathComponent.lowercased() })
         #expect(finished.count == urls.count)
         let unfinished = urls.flatMap { url in
-            let files = [paths.partial(url), paths.record(url), paths.item(url), paths.copy(url)]
+            let names = paths.unfinished(url)
+            let files = [names.partial, names.record, names.item, names.deletion, paths.copy(url)]
             return files + files.map { $0.appendingPathExtension("new") }
         }.map { $0.lastPathComponent.lowercased() }
         #expect(Set(unfinished).count == unfinished.count)

@@ -175,6 +175,21 @@ struct ManagerTests {
         #expect(Set(fixture.ranges) == [""])
     }
 
+    @Test("A downloader that is deleted, started and deleted again is idle when the bytes are gone", arguments: 1...10)
+    func deletedTwice(round: Int) async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        let download = fixture.downloader(url)
+        download.start()
+        await download.hasReceived(40_000)
+        download.cancelAndDelete()
+        download.start()
+        download.cancelAndDelete()
+        await download.waitUntilIdle()
+        #expect(fixture.names(in: fixture.unfinished) == [])
+        gate.open()
+    }
+
     @Test("cancelAndDelete also deletes what an invalidated manager is still writing", arguments: 1...10)
     func deletionAfterInvalidation(round: Int) async throws {
         let gate = ServerGate()
@@ -185,7 +200,6 @@ struct ManagerTests {
         first.invalidate()
         second.download(url).cancelAndDelete()
         await second.waitUntilIdle()
-        await first.waitUntilIdle()
         #expect(fixture.names(in: fixture.unfinished) == [])
         gate.open()
         #expect(try content.matches(fileAt: try await second.download(url).file()))

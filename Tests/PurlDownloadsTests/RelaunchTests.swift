@@ -156,6 +156,24 @@ struct RelaunchTests {
         #expect(try Data(contentsOf: victim) == Data("precious".utf8))
     }
 
+    @Test(
+        "What was being deleted is deleted, whatever a loss of power has left in the mark of it",
+        arguments: [nil, Data(), Data("{".utf8)])
+    func deletion(damaged: Data?) async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f.bin", reply.stalled(afterBytes: 60_000, until: gate))
+        try await fixture.leave(60_000, of: url, gate: gate)
+        let item = fixture.item(fixture.downloader(url))
+        if let damaged { try damaged.write(to: item) }
+        let mark = item.deletingPathExtension().appendingPathExtension("deletion")
+        try FileManager.default.moveItem(at: item, to: mark)
+        // Files of others with such types stay.
+        let others = ["notes.deletion", "notes.part"]
+        for name in others { try Data("mine".utf8).write(to: fixture.unfinished.appendingPathComponent(name)) }
+        #expect(fixture.manager().downloads.isEmpty)
+        #expect(fixture.names(in: fixture.unfinished) == others)
+    }
+
     @Test("The item beside a finished file is removed")
     func finishedItem() async throws {
         let gate = ServerGate()

@@ -33,7 +33,7 @@ struct DownloadPaths: Sendable {
     private static let copyType = "copy"
     private static let recordType = "resume"
     static let itemType = "item"
-    static let deletionType = "deletion"
+    private static let deletionType = "deletion"
 
     /// Whether it is the name of an item that has not been renamed yet, which in a folder with other files is a long one.
     static func isUnfinishedItem(_ name: String) -> Bool {
@@ -48,35 +48,23 @@ struct DownloadPaths: Sendable {
     /// The copy of a file that comes from another file system, before it is renamed to ``finished(_:)``.
     func copy(_ url: URL) -> URL { finished(url).appendingPathExtension(Self.copyType) }
 
-    /// The bytes received.
-    func partial(_ url: URL) -> URL { unfinished(url, Self.partialType) }
+    /// The other files of a download.
+    func unfinished(_ url: URL) -> UnfinishedFiles { unfinished(named: Self.fileName(of: url)) }
 
-    /// The record of the partial file.
-    func record(_ url: URL) -> URL { unfinished(url, Self.recordType) }
-
-    /// The download's entry in the list.
-    func item(_ url: URL) -> URL { unfinished(url, Self.itemType) }
-
-    /// The entry of a download that is being deleted, until its bytes are.
-    func deletion(_ url: URL) -> URL { unfinished(url, Self.deletionType) }
-
-    private func unfinished(_ url: URL, _ type: String) -> URL {
-        unfinishedDirectory.appendingPathComponent("\(Self.fileName(of: url)).\(type)", isDirectory: false)
+    /// The files of the download that a name in the folder says is being deleted; `nil` for other names.
+    func unfinished(ofDeletion name: String) -> UnfinishedFiles? {
+        let type = ".\(Self.deletionType)"
+        guard name.hasSuffix(type), FileDigest.isHexadecimal(String(name.prefix(64))) else { return nil }
+        return unfinished(named: String(name.dropLast(type.count)))
     }
 
-    /// The record on disk, if there are as many bytes as it vouches for.
-    func soundRecord(_ url: URL) -> ResumeRecord? {
-        guard let size = files.fileSize(partial(url)),
-            let record = ResumeRecord(contentsOf: record(url), of: partial(url), through: files),
-            record.bytesReceived <= size
-        else { return nil }
-        return record
-    }
-
-    /// Deletes the bytes of a download, and then the mark that says so. Where another process is using them the mark stays, for
-    /// the manager that comes next.
-    func finishDeletion(of url: URL) {
-        if DownloadSink.remove(self, of: url) { files.remove(deletion(url).path) }
+    private func unfinished(named name: String) -> UnfinishedFiles {
+        func file(_ type: String) -> URL {
+            unfinishedDirectory.appendingPathComponent("\(name).\(type)", isDirectory: false)
+        }
+        return UnfinishedFiles(
+            partial: file(Self.partialType), record: file(Self.recordType), item: file(Self.itemType),
+            deletion: file(Self.deletionType), files: files)
     }
 
     /// Creates both folders, accessible to their owner only.
@@ -89,6 +77,34 @@ struct DownloadPaths: Sendable {
                 throw DownloadFailure(.cannotCreateFile, "The folder \(folder.path) could not be created.", error)
             }
         }
+    }
+}
+
+/// The files of a download that is not finished.
+struct UnfinishedFiles: Sendable {
+    /// The bytes received.
+    let partial: URL
+    /// The record of the partial file.
+    let record: URL
+    /// The download's entry in the list.
+    let item: URL
+    /// The entry of a download that is being deleted, until its bytes are. A loss of power may leave nothing but its name.
+    let deletion: URL
+    let files: any FileLayer
+
+    /// The record on disk, if there are as many bytes as it vouches for.
+    var soundRecord: ResumeRecord? {
+        guard let size = files.fileSize(partial),
+            let record = ResumeRecord(contentsOf: record, of: partial, through: files),
+            record.bytesReceived <= size
+        else { return nil }
+        return record
+    }
+
+    /// Deletes the bytes, and then the mark that says so. Where another process is using them the mark stays, for the manager
+    /// that comes next.
+    func finishDeletion() {
+        if DownloadSink.remove(self) { files.remove(deletion.path) }
     }
 }
 

@@ -9,8 +9,7 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     private let handle: FileHandleSink
     /// The same file, as several connections write to it.
     let file: RangedFile
-    private let paths: DownloadPaths
-    private let url: URL
+    private let unfinished: UnfinishedFiles
     /// The resource of this attempt. The record may name an older URL of it.
     private let resource: FileAcquisition.Resource
     private let report: @Sendable (_ count: () -> Int64) -> Void
@@ -21,21 +20,20 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     ///   - report: Called whenever the length of the file has changed, with a call that returns it: several connections report
     ///     at the same time, and an earlier length must not follow a later one.
     init(
-        _ paths: DownloadPaths, of url: URL, _ resource: FileAcquisition.Resource, connections: ConnectionCount,
+        _ unfinished: UnfinishedFiles, _ resource: FileAcquisition.Resource, connections: ConnectionCount,
         report: @escaping @Sendable (_ count: () -> Int64) -> Void
     ) {
-        self.paths = paths
-        self.url = url
-        handle = Self.file(paths, of: url)
+        self.unfinished = unfinished
+        handle = Self.file(unfinished)
         handle.limit(to: nil, reservingSpace: true)
         file = RangedFile(handle, checking: connections.checking, leastShare: connections.leastShare)
         self.resource = resource
         self.report = report
     }
 
-    private static func file(_ paths: DownloadPaths, of url: URL) -> FileHandleSink {
+    private static func file(_ unfinished: UnfinishedFiles) -> FileHandleSink {
         FileHandleSink(
-            fileAt: paths.partial(url), recordAt: paths.record(url), completion: .safe, through: paths.files)
+            fileAt: unfinished.partial, recordAt: unfinished.record, completion: .safe, through: unfinished.files)
     }
 
     var fileURL: URL? { file.fileURL }
@@ -88,7 +86,7 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     func loadRecord() throws -> Data? {
         // One that cannot be read for the moment, for lack of descriptors perhaps, fails the attempt, and the bytes stay.
         guard let data = try handle.loadRecord(),
-            let record = ResumeRecord(data, of: paths.partial(url), through: paths.files)
+            let record = ResumeRecord(data, of: unfinished.partial, through: unfinished.files)
         else { return nil }
         if let total = record.totalBytes {
             // One of the two totals is damaged, or the file is longer than the resource: the bytes are not used.
@@ -139,11 +137,11 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     /// Removes the file and its record.
     func discard() throws {
         try file.saveRecord(nil)
-        paths.files.remove(paths.partial(url).path)
+        unfinished.files.remove(unfinished.partial.path)
     }
 
     /// Removes the record of bytes that have been moved away.
-    func removeRecord() { Self.removeRecord(paths, of: url, under: file) }
+    func removeRecord() { Self.removeRecord(of: unfinished, under: file) }
 
     /// Releases the lock.
     func release() { try? handle.close() }
@@ -152,16 +150,16 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     ///
     /// - Returns: False where one is, in another process perhaps, or the file cannot be locked for another reason.
     @discardableResult
-    static func remove(_ paths: DownloadPaths, of url: URL) -> Bool {
-        let (files, location) = (paths.files, paths.partial(url).path)
-        let sink = file(paths, of: url)
+    static func remove(_ unfinished: UnfinishedFiles) -> Bool {
+        let (files, location) = (unfinished.files, unfinished.partial.path)
+        let sink = file(unfinished)
         // Reading the length takes the lock of an existing file.
         guard case .regular = files.entry(location), (try? sink.length) != nil else {
             guard files.entry(location) == .missing else { return false }
-            removeRecord(paths, of: url, under: nil)
+            removeRecord(of: unfinished, under: nil)
             return true
         }
-        removeRecord(paths, of: url, under: sink)
+        removeRecord(of: unfinished, under: sink)
         files.remove(location)
         try? sink.close()
         return true
@@ -171,10 +169,10 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     /// after a loss of power, but does not stay.
     ///
     /// - Parameter sink: Holds the lock of the bytes; `nil` where there are none.
-    private static func removeRecord(_ paths: DownloadPaths, of url: URL, under sink: (any FileSink)?) {
+    private static func removeRecord(of unfinished: UnfinishedFiles, under sink: (any FileSink)?) {
         if let sink, (try? sink.saveRecord(nil)) != nil { return }
-        let record = paths.record(url).path
-        paths.files.remove(paths.files.successor(of: record))
-        paths.files.remove(record)
+        let (files, record) = (unfinished.files, unfinished.record.path)
+        files.remove(files.successor(of: record))
+        files.remove(record)
     }
 }

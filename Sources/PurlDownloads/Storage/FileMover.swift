@@ -11,7 +11,7 @@ struct FileMover {
     private let files: any FileLayer
 
     init(_ paths: DownloadPaths, of url: URL) {
-        source = paths.partial(url)
+        source = paths.unfinished(url).partial
         destination = paths.finished(url)
         copyLocation = paths.copy(url)
         files = paths.files
