@@ -1,3 +1,4 @@
+import Census
 import Faults
 import Foundation
 import PurlSimulation

@@ -1,4 +1,4 @@
-import Faults
+import Census
 import Foundation
 import Purl
 
