@@ -44,6 +44,8 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
         case atEnd
         /// Not at the end of a task: ``unlock()`` closes it.
         case whenUnlocked
+        /// At once, and it is not opened again: what comes now is too late.
+        case forGood
     }
 
     private let files: any FileLayer
@@ -201,6 +203,12 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
             state.file = nil
             state.closing = .atEnd
         }
+    }
+
+    /// Closes the file. Calls that come later fail: they may not take it from the sink that has it next.
+    package func closeForGood() {
+        state.withLock { $0.closing = .forGood }
+        try? close()
     }
 
     /// Reserves room on the disk before the first byte of a resource whose length is known, and takes no bytes beyond a length.
@@ -375,7 +383,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
             switch state.closing {
             case .whenUnlocked:
                 return
-            case .atEnd:
+            case .atEnd, .forGood:
                 state.file?.file.unlock()
                 state.file = nil
             case .byCaller:
@@ -398,6 +406,7 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
     }
 
     private func open(_ state: State) throws -> WrittenFile {
+        if case .forGood = state.closing { throw refusal("its transfer is over") }
         if let handle = state.handle {
             return try WrittenFile(RegularFile(duplicating: handle.fileDescriptor), .mayLackName)
         }

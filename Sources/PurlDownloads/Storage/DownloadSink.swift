@@ -143,8 +143,8 @@ final class DownloadSink: FileSink, PipedSink, ConcurrentSink, GappedSink {
     /// Removes the record of bytes that have been moved away.
     func removeRecord() { Self.removeRecord(of: unfinished, under: file) }
 
-    /// Releases the lock.
-    func release() { try? handle.close() }
+    /// Releases the lock, for good: a piece may still be about to be read, or what is there to be synchronised.
+    func release() { handle.closeForGood() }
 
     /// Removes the unfinished files of a download, unless another transfer is using them.
     ///

@@ -58,6 +58,19 @@ struct FileHandleSinkTests {
         #expect(throws: (any Error).self) { try sink.move(to: bench.sandbox.file("moved")) }
     }
 
+    @Test("A sink that was closed for good leaves its file to the next one")
+    func closedForGood() throws {
+        let bench = try SinkBench(.fileHandle)
+        let (first, second) = (FileHandleSink(fileAt: bench.file), FileHandleSink(fileAt: bench.file))
+        try first.append(Data("first".utf8))
+        first.closeForGood()
+        #expect(throws: (any Error).self) { try first.bytes(in: 0..<5) }
+        #expect(throws: (any Error).self) { try first.append(Data("late".utf8)) }
+        #expect(throws: (any Error).self) { _ = try first.makeSynchronization() }
+        try second.append(Data(", second".utf8))
+        #expect(bench.bytes == Data("first, second".utf8))
+    }
+
     @Test("A read-only handle fails the task")
     func readOnly() async throws {
         let bench = try SinkBench(.fileHandle)
