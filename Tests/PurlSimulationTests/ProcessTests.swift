@@ -36,6 +36,20 @@ import Testing
         }
     }
 
+    @Test func aSharedCacheThatIsReplacedMayAskForTheNextOneInItsDeinitialiser() throws {
+        final class LastingCache: URLCache, @unchecked Sendable {
+            deinit { URLCache.shared.removeAllCachedResponses() }
+        }
+        try Simulation(1).run { world in
+            try await world.computer("laptop").run("player") {
+                URLCache.shared = LastingCache()
+                let next = URLCache()
+                URLCache.shared = next
+                #expect(URLCache.shared === next)
+            }
+        }
+    }
+
     @Test(arguments: ["../player", "..", "/etc/player", "a/../../b"])
     func aProgramsNameLeadsToNoOtherFolder(name: String) throws {
         try Simulation(1).run { world in

@@ -34,7 +34,14 @@ open class URLCache: NSObject, @unchecked Sendable {
                 return cache
             }
         }
-        set { ofProgram.current.cache.withLock { $0 = newValue } }
+        set {
+            let former = ofProgram.current.cache.withLock { standard in
+                defer { standard = newValue }
+                return standard
+            }
+            // Released outside the lock: a deinitialiser may ask for the shared cache.
+            withExtendedLifetime(former) {}
+        }
     }
 
     /// Makes a cache of 4 MiB in memory, without files.
