@@ -1,3 +1,5 @@
+import Synchronization
+
 /// An open file on disk, with positioned reads and writes: each either completes or throws the system's error.
 ///
 /// The calls block, so they are not made on the network thread.
@@ -17,6 +19,7 @@ package final class RegularFile: OpenFile {
     }
 
     private let descriptor: Descriptor
+    private let isLocked = Atomic(false)
 
     /// Opens the file at `path`, for reading and writing unless it is only to be read.
     package convenience init(_ path: String, _ opening: Opening) throws(SystemError) {
@@ -66,6 +69,12 @@ package final class RegularFile: OpenFile {
         self.descriptor = descriptor
     }
 
+    /// A process that is being started has the descriptor, too, and the lock with it, until it runs its program: closing alone
+    /// would leave the file locked for as long.
+    deinit {
+        if isLocked.load(ordering: .acquiring) { unlock() }
+    }
+
     private static func checkKind(of descriptor: borrowing Descriptor) throws(SystemError) {
         switch try status(of: descriptor).st_mode & S_IFMT {
         case S_IFREG: return
@@ -76,7 +85,10 @@ package final class RegularFile: OpenFile {
 
     /// Locks the file. False when another descriptor, in this process or another, has locked it.
     package func lock() throws(SystemError) -> Bool {
-        if Self.retrying({ flock(descriptor.rawValue, LOCK_EX | LOCK_NB) }) == 0 { return true }
+        if Self.retrying({ flock(descriptor.rawValue, LOCK_EX | LOCK_NB) }) == 0 {
+            isLocked.store(true, ordering: .releasing)
+            return true
+        }
         let error = SystemError.last("flock")
         if error.code == EWOULDBLOCK { return false }
         throw error
@@ -85,6 +97,7 @@ package final class RegularFile: OpenFile {
     /// Unlocks the file.
     package func unlock() {
         _ = Self.retrying { flock(descriptor.rawValue, LOCK_UN) }
+        isLocked.store(false, ordering: .releasing)
     }
 
     /// What the file is now.

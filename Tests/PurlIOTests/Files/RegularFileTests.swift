@@ -57,6 +57,20 @@ struct RegularFileTests {
         return String(decoding: try file.read(100, at: 0), as: UTF8.self)
     }
 
+    @Test("A file that is released is unlocked, though a process that is being started has its descriptor")
+    func releasedLock() throws {
+        let path = folder.path("film")
+        // What a child has between `fork` and `exec`: another descriptor of the same open file.
+        let childs = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(childs) }
+        var file: RegularFile? = try RegularFile(duplicating: childs)
+        #expect(try file?.lock() == true)
+        let next = try RegularFile(path, .existing)
+        #expect(try !next.lock())
+        file = nil
+        #expect(try next.lock())
+    }
+
     @Test("A file is moved to a free name, and never to one that is taken")
     func movesToFreeName() throws {
         let (old, new) = (try write("old", to: "old"), folder.path("new"))
