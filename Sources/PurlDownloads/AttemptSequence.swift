@@ -87,7 +87,7 @@ package struct AttemptSequence: Sendable {
     private var furthest: Int64
     private var restarts = 0
     private var otherSources: Int
-    private let hasSeveralSources: Bool
+    private var hasSeveralSources: Bool
     private var hasRestartedAtSource = false
 
     /// - Parameters:
@@ -97,6 +97,13 @@ package struct AttemptSequence: Sendable {
         furthest = received
         self.otherSources = otherSources
         hasSeveralSources = otherSources > 0
+    }
+
+    /// There are so many sources more.
+    package mutating func addSources(_ count: Int) {
+        guard count > 0 else { return }
+        otherSources += count
+        hasSeveralSources = true
     }
 
     /// What follows an attempt that has ended like this.

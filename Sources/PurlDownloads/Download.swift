@@ -189,7 +189,7 @@ final class Download: Sendable {
 
     // MARK: Mirrors
 
-    /// Adds servers of the same file. The next start keeps them.
+    /// Adds servers of the same file. The next start, or the next version, keeps them.
     func add(_ mirrors: [URL]) {
         shared.withLock { $0.status.add(mirrors) }
     }
@@ -330,14 +330,8 @@ final class Download: Sendable {
 
     /// An attempt has failed: the download is retried later, or fails.
     func attemptEnded(_ error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy) {
-        switch shared.withLock({ $0.status.step(after: error, response, policy) }) {
-        case .retry(let delay): if update({ $0.retry(after: delay) }) { return }
-        case .useNextSource:
-            if update({ $0.useNextSource() }) { return saveItem() }
-        // A server of downloads loses nothing that it has received.
-        case .deliver, .startOver, .stop: break
-        }
-        update { $0.fail(error) }
+        update { $0.attemptEnded(error, response, policy) }
+        saveItem()
     }
 
     /// The file that an attempt has brought has another digest than expected, and its bytes are deleted: one server is asked
@@ -347,13 +341,7 @@ final class Download: Sendable {
     ///   - found: The digest.
     ///   - isJoined: The bytes may be those of several servers.
     func attemptEnded(withDigest found: String, isJoined: Bool, _ policy: RetryPolicy) {
-        let isContinued =
-            switch shared.withLock({ $0.status.step(afterMismatch: isJoined, policy) }) {
-            case .startOver: update { $0.askOneServer() }
-            case .useNextSource: update { $0.useNextSource() }
-            case .deliver, .retry, .stop: false
-            }
-        guard !isContinued else { return saveItem() }
+        guard !update({ $0.attemptEnded(withMismatch: isJoined, policy) }) else { return saveItem() }
         // Who sees the failure finds no file.
         DownloadSink.remove(unfinished)
         update {

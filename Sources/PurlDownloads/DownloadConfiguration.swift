@@ -25,6 +25,9 @@ public struct DownloadConfiguration: Sendable {
     ///
     /// A background session adds nothing to a manager's list, which any manager of the same folders restores with all bytes
     /// that have arrived. Its identifier belongs to one manager at a time: see ``DownloadManager/waitUntilIdle()``.
+    ///
+    /// One that waits for connectivity, as each background session does, also waits for a server that refuses connections: up to
+    /// its `timeoutIntervalForResource`, before retries and mirrors follow.
     public var session: URLSessionConfiguration = .default
 
     /// The default folders, created when first needed, accessible to their owner only.

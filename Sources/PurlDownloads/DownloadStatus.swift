@@ -36,8 +36,8 @@ struct DownloadStatus: Sendable {
     /// How the download ended last.
     private var ending: Ending
     private var attempts = AttemptSequence()
-    /// The most bytes there have been since the last start. A server that lets every transfer start over and cuts it at
-    /// the same byte makes no progress.
+    /// The most bytes there have been since the last start, or since another server is asked. A server that lets every transfer
+    /// start over and cuts it at the same byte makes no progress.
     private var peak: Int64 = 0
     /// The partial file and its record are to be removed once no transfer holds them.
     private(set) var isDeletionPending = false
@@ -187,6 +187,38 @@ struct DownloadStatus: Sendable {
         transition(.fail) { $0.ending = .failed(error) }
     }
 
+    /// An attempt has failed: another one follows, later or at the next server, or the download fails.
+    ///
+    /// - Returns: `nil` also when the user has asked for something else since the attempt has ended.
+    mutating func attemptEnded(
+        _ error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy
+    ) -> [Event]? {
+        guard phase.kind == .downloading else { return nil }
+        let side = DownloadFailure.isOfServer(error) ? AttemptSequence.Failure.Side.source : .own
+        let failure = AttemptSequence.Failure(error, response, of: side, at: peak)
+        let next: [Event]? =
+            switch attempts.step(after: .failed(failure), policy) {
+            case .retry(let delay): retry(after: delay)
+            case .useNextSource: useNextSource()
+            // A server of downloads loses nothing that it has received.
+            case .deliver, .startOver, .stop: nil
+            }
+        return next ?? fail(error)
+    }
+
+    /// The file that an attempt has brought is wrong, and its bytes are deleted: one server is asked for the whole, or the next
+    /// one.
+    ///
+    /// - Returns: `nil` when neither is of use, or the user has asked for something else since.
+    mutating func attemptEnded(withMismatch isJoined: Bool, _ policy: RetryPolicy) -> [Event]? {
+        guard phase.kind == .downloading else { return nil }
+        return switch attempts.step(after: .mismatched(isJoined: isJoined), policy) {
+        case .startOver: askOneServer()
+        case .useNextSource: useNextSource()
+        case .deliver, .retry, .stop: nil
+        }
+    }
+
     /// The file that was received has another digest than expected.
     ///
     /// - Parameter keepsBytes: False when no digest vouches for the bytes, which are to be deleted.
@@ -248,7 +280,9 @@ struct DownloadStatus: Sendable {
     /// cannot answer for it.
     mutating func expect(_ expected: ExpectedDigest) -> Bool {
         guard !isClosed else { return false }
-        if let sha256 = expected.sha256, !item.sha256.contains(sha256) { item.sha256.append(sha256) }
+        addingSources { item in
+            if let sha256 = expected.sha256, !item.sha256.contains(sha256) { item.sha256.append(sha256) }
+        }
         return true
     }
 
@@ -271,19 +305,30 @@ struct DownloadStatus: Sendable {
 
     // MARK: Mirrors
 
-    mutating func add(_ mirrors: [URL]) { item.add(mirrors) }
+    mutating func add(_ mirrors: [URL]) { addingSources { $0.add(mirrors) } }
+
+    /// Changes the item, and has the attempts that follow know of the servers that it has more.
+    private mutating func addingSources(_ change: (inout DownloadItem) -> Void) {
+        let before = item.otherSources
+        change(&item)
+        attempts.addSources(item.otherSources - before)
+    }
 
     /// Another attempt follows, at the next server.
-    mutating func useNextSource() -> [Event]? {
-        transition(.replaceURL) { status in
+    private mutating func useNextSource() -> [Event]? {
+        transition(.tryElsewhere) { status in
             status.item.currentURL = status.item.nextSource
             status.asksOneServer = false
+            status.peak = 0
         }
     }
 
     /// Another attempt follows, which asks the current server for the whole, and no other one.
-    mutating func askOneServer() -> [Event]? {
-        transition(.replaceURL) { $0.asksOneServer = true }
+    private mutating func askOneServer() -> [Event]? {
+        transition(.tryElsewhere) { status in
+            status.asksOneServer = true
+            status.peak = 0
+        }
     }
 
     // MARK: Progress
@@ -322,19 +367,6 @@ struct DownloadStatus: Sendable {
     }
 
     // MARK: Bookkeeping
-
-    /// What follows a failed attempt.
-    mutating func step(
-        after error: any Error, _ response: HTTPURLResponse?, _ policy: RetryPolicy
-    ) -> AttemptSequence.Step {
-        let side = DownloadFailure.isOfServer(error) ? AttemptSequence.Failure.Side.source : .own
-        return attempts.step(after: .failed(AttemptSequence.Failure(error, response, of: side, at: peak)), policy)
-    }
-
-    /// What follows an attempt whose file was wrong.
-    mutating func step(afterMismatch isJoined: Bool, _ policy: RetryPolicy) -> AttemptSequence.Step {
-        attempts.step(after: .mismatched(isJoined: isJoined), policy)
-    }
 
     /// The partial file and its record are to be removed once no transfer holds them.
     mutating func requestDeletion() { isDeletionPending = true }

@@ -44,6 +44,8 @@ enum DownloadAction: CaseIterable, Sendable {
     case admit
     /// The attempt failed and another one follows.
     case retry
+    /// The attempt failed, and another one follows at once: at another server, or from the first byte.
+    case tryElsewhere
     /// The delay before the next attempt has passed.
     case wake
     /// The file is complete and checked, and about to be moved.
@@ -96,6 +98,11 @@ extension DownloadPhase {
         case (.downloading, .retry): .backingOff
         case (.idle, .retry), (.queued, .retry), (.backingOff, .retry), (.moving, .retry), (.paused, .retry),
             (.finished, .retry), (.failed, .retry):
+            nil
+
+        case (.downloading, .tryElsewhere): .queued
+        case (.idle, .tryElsewhere), (.queued, .tryElsewhere), (.backingOff, .tryElsewhere), (.moving, .tryElsewhere),
+            (.paused, .tryElsewhere), (.finished, .tryElsewhere), (.failed, .tryElsewhere):
             nil
 
         case (.backingOff, .wake): .queued

@@ -54,8 +54,10 @@ public final class Downloader: Sendable {
 
     private var download: Download { current.withLock { $0 } }
 
-    /// Adds servers of the same file, which the next start uses.
-    func add(_ mirrors: [URL]) { download.add(mirrors) }
+    /// Adds servers of the same file. A caller whose digest is malformed adds none.
+    func add(_ mirrors: [URL]) {
+        if malformed == nil { download.add(mirrors) }
+    }
 
     /// The URL that requests go to: differs from ``url`` after ``replaceURL(with:)``.
     public var currentURL: URL { download.status.item.currentURL }

@@ -322,6 +322,13 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         }
     }
 
+    /// Of the connections beside the first one a failure of the file comes as it is, and one of the bytes without an address.
+    private func failure(_ error: any Error) -> URLError {
+        guard let error = error as? URLError else { return unwritable(error).urlError(for: resource.url) }
+        return error.failingURL == nil
+            ? DownloadFailure(error.code, error.reason).urlError(for: resource.url) : error
+    }
+
     private func end(_ failure: DownloadFailure) {
         end(.failed(failure.urlError(for: resource.url), failure.response))
     }
@@ -329,9 +336,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
     private func end(_ outcome: Outcome) {
         var outcome = outcome
         if case .failed(let error, let response) = outcome {
-            // Of the connections beside the first one a failure of the file comes as it is.
-            let failure = error as? URLError ?? unwritable(error).urlError(for: resource.url)
-            outcome = .failed(failure.withoutMark(), response)
+            outcome = .failed(failure(error).withoutMark(), response)
         }
         state.withLock { state in
             state.task = nil

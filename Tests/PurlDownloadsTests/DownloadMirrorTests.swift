@@ -62,6 +62,35 @@ struct DownloadMirrorTests {
         fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
     }
 
+    @Test("A caller that comes second brings its mirrors and its digest", arguments: [true, false])
+    func secondCaller(isExpected: Bool) async throws {
+        mirror.route("/copy", reply(content, "copy"))
+        let url = fixture.server.route("/f", .status(404))
+        let manager = fixture.manager()
+        manager.download(url, sha256: isExpected ? right : nil)
+        let downloader = manager.download(url, sha256: right, mirrors: [mirror.url("/copy")])
+        #expect(try content.matches(fileAt: try await downloader.file()))
+    }
+
+    @Test("A caller whose digest is malformed brings no mirrors")
+    func malformedCaller() async throws {
+        mirror.route("/copy", reply(content, "copy"))
+        let url = fixture.server.route("/f", .status(404))
+        let manager = fixture.manager()
+        let malformed = manager.download(url, sha256: "junk", mirrors: [mirror.url("/copy")])
+        #expect(await malformed.failure()?.code == .unknown)
+        #expect(await manager.download(url, sha256: right).failure()?.code == .fileDoesNotExist)
+        #expect(mirror.requests.isEmpty)
+    }
+
+    @Test("A mirror that breaks off again and again brings the whole, whatever the first server has sent")
+    func progressAfterAnotherFile() async throws {
+        mirror.route(
+            "/copy", .computed { [content] _ in .generated(content).entityTag("\"copy\"").cut(afterBytes: 1 << 20) })
+        let url = fixture.server.route("/f", reply(other, "v1"))
+        try await expectFile(downloader(url, sha256: right, connections: 1))
+    }
+
     @Test("With a digest parts are requested of all servers at the same time")
     func together() async throws {
         let downloader = try await fetch(mirrored: reply(content, "copy"))

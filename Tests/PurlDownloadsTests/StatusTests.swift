@@ -173,20 +173,74 @@ struct StatusTests {
         #expect(status.item.serverSHA256 == (isStartingOver ? nil : Self.a))
     }
 
-    @Test("Failures in a row are those without a byte more than ever before")
-    func failures() throws {
-        var status = try status(after: [.start, .admit])
+    @Test(
+        "Failures in a row are those without a byte more than ever before",
+        arguments: [
+            ([10, 5, 10], [.backingOff, .backingOff, .failed]),
+            ([10, 5, 11, 11, 11], [.backingOff, .backingOff, .backingOff, .backingOff, .failed]),
+        ] as [([Int64], [DownloadPhase])])
+    func failures(received: [Int64], phases: [DownloadPhase]) throws {
+        var status = try status(after: [.start])
         var policy = RetryPolicy()
         policy.maximumRetries = 2
-        policy.maximumDelay = .zero
-        var steps: [AttemptSequence.Step] = []
-        for received in [10, 5, 10, 11, 11] as [Int64] {
+        var found: [DownloadPhase] = []
+        for received in received {
+            _ = status.apply(.wake)
+            _ = status.apply(.admit)
             _ = status.setReceived(0)
             _ = status.setReceived(received)
-            steps.append(status.step(after: URLError(.networkConnectionLost), nil, policy))
+            _ = status.attemptEnded(URLError(.networkConnectionLost), nil, policy)
+            found.append(status.phase)
         }
-        let retry = AttemptSequence.Step.retry(after: .zero)
-        #expect(steps == [retry, retry, .stop, retry, retry])
+        #expect(found == phases)
+    }
+
+    @Test("At another server the count of failures begins anew, with the bytes that come from there")
+    func failuresElsewhere() throws {
+        var status = try status(after: [.start])
+        _ = status.expect(.sha256(Self.a))
+        status.add([Self.otherURL])
+        var policy = RetryPolicy()
+        policy.maximumRetries = 1
+        _ = status.apply(.admit)
+        _ = status.setReceived(100)
+        _ = status.setReceived(0)
+        _ = status.attemptEnded(withMismatch: false, policy)
+        #expect(status.phase == .queued && status.item.currentURL == Self.otherURL)
+        for received in [10, 20, 30] as [Int64] {
+            _ = status.apply(.wake)
+            _ = status.apply(.admit)
+            _ = status.setReceived(received)
+            _ = status.attemptEnded(URLError(.networkConnectionLost), nil, policy)
+            #expect(status.phase == .backingOff)
+        }
+    }
+
+    @Test(
+        "The end of an attempt changes nothing that the user has asked for since",
+        arguments: [[.replaceURL], [.pause], [.pause, .start], [.cancel], [.cancel, .start], [.delete]] as [[Step]])
+    func late(steps: [Step]) throws {
+        var status = try status(after: [.start, .admit] + steps)
+        _ = status.expect(.sha256(Self.a))
+        status.add([Self.file])
+        let (phase, item) = (status.phase, status.item)
+        #expect(status.attemptEnded(URLError(.cannotFindHost), nil, RetryPolicy()) == nil)
+        #expect(status.attemptEnded(withMismatch: true, RetryPolicy()) == nil)
+        #expect(status.phase == phase)
+        #expect(status.item == item)
+    }
+
+    @Test("Servers and digests that come during an attempt count at its end")
+    func lateMirrors() throws {
+        var status = try status(after: [.start, .admit])
+        status.add([Self.otherURL])
+        _ = status.expect(.sha256(Self.a))
+        _ = status.attemptEnded(URLError(.fileDoesNotExist), nil, RetryPolicy())
+        #expect(status.phase == .queued)
+        #expect(status.item.currentURL == Self.otherURL)
+        _ = status.apply(.admit)
+        _ = status.attemptEnded(URLError(.fileDoesNotExist), nil, RetryPolicy())
+        #expect(status.phase == .failed)
     }
 
     // MARK: Digests

@@ -48,6 +48,7 @@ struct TransitionTableTests {
     func transfers(phase: DownloadPhase) {
         #expect((phase.after(.admit) != nil) == (phase == .queued))
         #expect((phase.after(.retry) != nil) == (phase == .downloading))
+        #expect((phase.after(.tryElsewhere) != nil) == (phase == .downloading))
         #expect((phase.after(.wake) != nil) == (phase == .backingOff))
         #expect((phase.after(.move) != nil) == (phase == .downloading))
         #expect((phase.after(.finish) != nil) == (phase == .moving))

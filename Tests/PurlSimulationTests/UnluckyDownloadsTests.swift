@@ -5,6 +5,7 @@ import PurlHTTP
 import PurlSimulation
 import PurlTesting
 import Scenarios
+import Synchronization
 import Testing
 
 /// What managers and background sessions keep, and say, when something comes between.
@@ -38,6 +39,73 @@ import Testing
                 }
             }
             #expect(Self.unfinished(home) == [])
+        }
+    }
+
+    /// The leader brings a third and breaks off while the others are asked to come back later.
+    @Test(arguments: [100, 4_000] as [Int64])
+    func aServerThatAsksOneConnectionToComeBackLaterIsLeftAlone(seconds: Int64) throws {
+        try Simulation(1).run { world in
+            let film = GeneratedContent(size: 3 << 20, seed: 9)
+            let requests = Arrivals()
+            let url = world.server("mirror.example").route(
+                "/film",
+                .computed { request in
+                    requests.add(at: world.elapsed, isWhole: request.fields["Range"] == nil)
+                    let reply = Reply.generated(film).entityTag("\"v1\"")
+                    if request.number == 0 { return reply.throttled(bytesPerSecond: 300_000).cut(afterBytes: 1 << 20) }
+                    return world.elapsed < .seconds(50) ? .status(503).field("Retry-After", "\(seconds)") : reply
+                })
+            let laptop = world.computer("laptop")
+            let home = laptop.home
+            let isThere = try await laptop.run("center") {
+                var configuration = DownloadConfiguration(in: home)
+                configuration.connections = 4
+                let manager = DownloadManager(configuration: configuration)
+                let file = try? await manager.download(url).file()
+                manager.invalidate()
+                await manager.waitUntilIdle()
+                return file != nil
+            }
+            // What is asked for is longer than the policy waits.
+            #expect(isThere == (seconds == 100))
+            let refused = requests.all.filter { $0.time < .seconds(50) && !$0.isWhole }
+            let last = try #require(refused.last?.time)
+            let later = requests.all.filter { $0.time > last }
+            #expect(later.allSatisfy { $0.time >= last + .seconds(seconds) })
+            #expect(later.isEmpty == !isThere)
+        }
+    }
+
+    @Test(arguments: [1, 4])
+    func aPartWithAnotherDigestThanItsFieldSaysFailsWithTheAddressAndASentence(connections: Int) throws {
+        try Simulation(1).run { world in
+            let film = GeneratedContent(size: connections > 1 ? 3 << 20 : 60_000, seed: 9)
+            let wrong = "sha-256=:" + Data(repeating: 7, count: 32).base64EncodedString() + ":"
+            let url = world.server("mirror.example").route(
+                "/film",
+                .computed { request in
+                    let reply = Reply.generated(film).entityTag("\"v1\"")
+                    guard request.fields["Range"] == nil else { return reply.field("Content-Digest", wrong) }
+                    return connections > 1 ? reply : reply.cut(afterBytes: 30_000)
+                })
+            let laptop = world.computer("laptop")
+            let home = laptop.home
+            let error = try await laptop.run("center") {
+                var configuration = DownloadConfiguration(in: home)
+                configuration.connections = ConnectionCount(connections)
+                let manager = DownloadManager(configuration: configuration)
+                defer { manager.invalidate() }
+                do {
+                    _ = try await manager.download(url).file()
+                    return URLError?.none
+                } catch {
+                    return error as? URLError
+                }
+            }
+            #expect(error?.code == .badServerResponse)
+            #expect(error?.failingURL == url)
+            #expect(error?.localizedDescription.hasSuffix("have another digest than it has sent.") == true)
         }
     }
 
@@ -259,5 +327,16 @@ import Testing
             }
             #expect(server.requests.count == before)
         }
+    }
+}
+
+/// When requests have come to a server.
+private final class Arrivals: Sendable {
+    private let state = Mutex([(time: Duration, isWhole: Bool)]())
+
+    var all: [(time: Duration, isWhole: Bool)] { state.withLock { $0 } }
+
+    func add(at time: Duration, isWhole: Bool) {
+        state.withLock { $0.append((time, isWhole)) }
     }
 }

@@ -325,7 +325,7 @@ package final class ParallelTransfer: Sendable {
                 if DownloadFailure.isOfFile(error) {
                     state.stop = state.stop ?? .failed(error)
                 } else {
-                    state.failure = (error, nil)
+                    state.note(error)
                     guard !end.isUseful(for: helper.range) else { break }
                     experience.addFailure()
                     state.lessenConnections()
@@ -523,7 +523,7 @@ package final class ParallelTransfer: Sendable {
         if DownloadFailure.isOfFile(error) || (error as? URLError)?.code == .cancelled {
             state.stop = state.stop ?? .failed(error)
         } else {
-            state.failure = (error, nil)
+            state.note(error)
         }
     }
 
@@ -596,6 +596,12 @@ extension ParallelTransfer.State {
         if case .running = leader { helpers.count + 1 } else { helpers.count }
     }
 
+    /// A connection has broken. Where a server wants to be left alone that is what counts, until then.
+    fileprivate mutating func note(_ error: any Error) {
+        if failure?.response != nil, let pause, pause > .current { return }
+        failure = (error, nil)
+    }
+
     /// How many connections more may be open, for a piece that has to be requested again.
     fileprivate var repairs: Int { needsRepair ? 1 : 0 }
 
@@ -649,5 +655,5 @@ extension ParallelTransfer.State {
 
 extension Error {
     /// The precise reason, where the error has one.
-    fileprivate var reason: String { (self as NSError).localizedFailureReason ?? localizedDescription }
+    var reason: String { (self as NSError).localizedFailureReason ?? localizedDescription }
 }
