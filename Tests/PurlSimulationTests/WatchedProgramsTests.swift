@@ -41,6 +41,55 @@ import Testing
         }
     }
 
+    /// The delegate of one task, which leaves it with the response.
+    private final class ShortLived: NSObject, URLSessionDataDelegate, Sendable {
+        private let state = Mutex((task: URLSessionTask?.none, calls: [String]()))
+        private let leaves: Bool
+
+        init(leaves: Bool) { self.leaves = leaves }
+
+        var task: URLSessionTask? { state.withLock { $0.task } }
+        var calls: [String] { state.withLock { $0.calls } }
+
+        func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
+            state.withLock { $0.task = task }
+        }
+
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+            completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+        ) {
+            if leaves { dataTask.delegate = nil }
+            completionHandler(.allow)
+        }
+
+        func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+            state.withLock { $0.calls.append("data") }
+        }
+
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+        ) {
+            state.withLock { $0.calls.append("metrics") }
+        }
+    }
+
+    @Test(arguments: Seeds.some(20))
+    func afterTheResultNoDelegateIsCalledOrKept(seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let url = world.server("mirror.example").route("/film", Self.film)
+            let (first, second) = (ShortLived(leaves: true), ShortLived(leaves: false))
+            let session = URLSession(configuration: .ephemeral)
+            _ = try await session.data(from: url, delegate: first)
+            let task = try #require(first.task)
+            task.delegate = second
+            try await world.sleep(for: .seconds(1))
+            #expect(first.calls + second.calls == [])
+            #expect(task.delegate == nil)
+            session.finishTasksAndInvalidate()
+        }
+    }
+
     /// Serves a host of the simulation by itself.
     private final class Greeting: URLProtocol {
         override class func canInit(with request: URLRequest) -> Bool { request.url?.path == "/film" }

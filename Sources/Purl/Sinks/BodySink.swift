@@ -42,7 +42,7 @@ public protocol BodySink: AnyObject, Sendable {
     /// - Parameter record: The record; `nil` removes it.
     func saveRecord(_ record: Data?) throws
 
-    /// The task is over. A later task may use the sink again.
+    /// The task is over. A later task may use the sink again, and should not before: what two tasks append is mixed.
     func close() throws
 }
 

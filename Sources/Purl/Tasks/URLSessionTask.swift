@@ -47,7 +47,7 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         var counts = ByteCounts()
         var taskDescription: String?
         var priority = URLSessionTask.defaultPriority
-        var delegate: (any URLSessionTaskDelegate)?
+        var delegate = OwnDelegate.never
         var progress: Progress?
         /// Another task has taken this one's place.
         var replacement: Replacement?
@@ -95,6 +95,34 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         /// The delegate has received it: `suspend` and `resume`, until what was suspended through the old task has been
         /// resumed. A thread may have called the one before, and call the other now.
         case known(URLSessionTask)
+    }
+
+    /// A task's own delegate.
+    enum OwnDelegate {
+        /// There has been none.
+        case never
+        case present(any URLSessionTaskDelegate)
+        /// It was taken away again; calls that were meant for it may wait in the delegate queue.
+        case removed
+        /// The task has had its last call, and keeps none.
+        case released
+
+        var value: (any URLSessionTaskDelegate)? {
+            if case .present(let delegate) = self { delegate } else { nil }
+        }
+
+        /// Puts another one in its place.
+        ///
+        /// - Returns: The one that was there.
+        mutating func replace(with delegate: (any URLSessionTaskDelegate)?) -> (any URLSessionTaskDelegate)? {
+            let former = value
+            switch (self, delegate) {
+            case (.released, _), (.never, nil): break
+            case (_, let delegate?): self = .present(delegate)
+            case (.present, nil), (.removed, nil): self = .removed
+            }
+            return former
+        }
     }
 
     /// The byte counts of a task's current exchange.
@@ -403,15 +431,10 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
         }
     }
 
-    /// A delegate for this task alone, asked before the session's. Kept until the task is over.
+    /// A delegate for this task alone, asked before the session's. Kept until the task is over; none is set afterwards.
     open var delegate: (any URLSessionTaskDelegate)? {
-        get { withShown { $1.delegate } }
-        set {
-            releaseUnlocked { values in
-                defer { values.delegate = newValue }
-                return values.delegate
-            }
-        }
+        get { withShown { $1.delegate.value } }
+        set { releaseUnlocked { $0.delegate.replace(with: newValue) } }
     }
 
     /// The task's progress in bytes (for an upload, those sent and those received), indeterminate while the length is
@@ -463,6 +486,13 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
 
     /// Whether the task is completed, or another has its place.
     var isOver: Bool { values.withLock { $0.state == .completed } }
+
+    /// Whether calls for a delegate of the task's own may be in the delegate queue.
+    var hasHadDelegate: Bool {
+        withShown { _, values in
+            if case .never = values.delegate { false } else { true }
+        }
+    }
 
     /// Writes the task's events into its trace.
     var taskTrace: TaskTrace? { values.withLock { $0.trace } }
@@ -727,11 +757,11 @@ open class URLSessionTask: NSObject, NSCopying, ProgressReporting, @unchecked Se
     func release() {
         releaseUnlocked { values in
             defer {
-                values.delegate = nil
+                values.delegate = .released
                 values.resumeDataObserver = nil
                 values.interruptionObserver = nil
             }
-            return (values.delegate, values.resumeDataObserver, values.interruptionObserver)
+            return (values.delegate.value, values.resumeDataObserver, values.interruptionObserver)
         }
     }
 

@@ -27,8 +27,8 @@ internal import PurlIO
 /// For a task with a handler, steps 2 and 4 follow the metrics, and the handler takes the place of `didCompleteWithError`. A
 /// continuation, which only resumes the program, does not wait for a delegate queue that may be busy or suspended: its
 /// steps 2, 4 and 5 are made on the network thread after the turn, together with all others of the turn, so that the
-/// threads that they resume on wake once. If the task has a delegate of its own, it resumes after that has received the
-/// metrics, on the delegate queue.
+/// threads that they resume on wake once. If the task has, or has had, a delegate of its own, it resumes after that has
+/// received all its calls, the metrics too, on the delegate queue.
 ///
 /// A stream whose connection was captured ends with `didBecome`: no metrics and no completion follow, unless the delegate
 /// cannot take the streams. A task that another has replaced has no last calls; the other has them. A task that an earlier
@@ -135,7 +135,7 @@ struct LastCalls: Sendable {
     /// Whether the call is a continuation that does not wait for the delegate queue.
     private func resumesAfterTurn(_ delivery: BodyConsumer.Delivery) -> Bool {
         switch delivery {
-        case .inline: deliverMetrics == nil || task.delegate == nil
+        case .inline: !task.hasHadDelegate
         case .queue: false
         }
     }
