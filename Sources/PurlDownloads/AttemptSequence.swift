@@ -99,11 +99,10 @@ package struct AttemptSequence: Sendable {
         hasSeveralSources = otherSources > 0
     }
 
-    /// There are so many sources more.
-    package mutating func addSources(_ count: Int) {
-        guard count > 0 else { return }
-        otherSources += count
-        hasSeveralSources = true
+    /// There are so many sources that have not been asked, besides the present one.
+    package mutating func setOtherSources(_ count: Int) {
+        otherSources = count
+        hasSeveralSources = hasSeveralSources || count > 0
     }
 
     /// What follows an attempt that has ended like this.

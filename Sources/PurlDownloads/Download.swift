@@ -90,12 +90,10 @@ final class Download: Sendable {
     func start() {
         guard scheduler.validity.isValid else { return invalidate() }
         let location = scheduler.paths.finished(url)
-        if let size = scheduler.paths.files.fileSize(location), find(location, size: size) {
-            // Has removed the item.
-        } else {
-            update { $0.start() }
-            saveItem()
-        }
+        // Finding the file has removed the item.
+        if let size = scheduler.paths.files.fileSize(location), find(location, size: size) { return }
+        update { $0.start() }
+        saveItem()
         scheduler.statusChanged(of: self)
     }
 
@@ -116,7 +114,7 @@ final class Download: Sendable {
 
     /// The finished file exists; a process that was killed while it moved the file may have left the partial one.
     private func find(_ file: URL, size: Int64) -> Bool {
-        update { [self] status in
+        updateAndReport { [self] status in
             guard let events = status.find(file, size: size) else { return nil }
             if !status.isDeletionPending {
                 status.requestDeletion()
@@ -150,9 +148,13 @@ final class Download: Sendable {
     }
 
     private func control(_ step: (inout DownloadStatus) -> [Event]?) {
-        guard scheduler.validity.isValid, update(step) else { return }
+        guard scheduler.validity.isValid, updateAndReport(step) else { return }
         saveItem()
-        scheduler.statusChanged(of: self)
+    }
+
+    /// Makes a step that the scheduler knows of before a listener does, who may wait until all is idle.
+    private func updateAndReport(_ step: (inout DownloadStatus) -> [Event]?) -> Bool {
+        update(step) { scheduler.statusChanged(of: self) }
     }
 
     /// The manager has been invalidated.

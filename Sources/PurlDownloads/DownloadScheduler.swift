@@ -67,8 +67,8 @@ actor DownloadScheduler {
         Task { await self.reconcile() }
     }
 
-    /// Returns when there is no attempt for the URL of `download`, and no deletion; for `nil`, when there is none at all, and no
-    /// download waits for one. After the invalidation there is no session then, either.
+    /// Returns when there is no attempt for `download` or those that were deleted before it, and no deletion; for `nil`, when there
+    /// is none at all, and no download waits for one. After the invalidation there is no session then, either.
     func waitUntilIdle(_ download: Download? = nil) async {
         reconcile()
         while isBusy(with: download) {
@@ -79,9 +79,8 @@ actor DownloadScheduler {
     private func isBusy(with download: Download?) -> Bool {
         if !validity.isValid, isSessionOpen { return true }
         let files = attempts.map(\.download) + deletions
-        // One that has been deleted and started again is another download.
-        return download.map { download in files.contains { $0.key == download.key } }
-            ?? !(files.isEmpty && queue.isEmpty && backOffs.isEmpty)
+        guard let download else { return !(files.isEmpty && queue.isEmpty && backOffs.isEmpty) }
+        return files.contains { $0 === download || $0.isClosed && $0.key == download.key }
     }
 
     private func sessionEnded() {

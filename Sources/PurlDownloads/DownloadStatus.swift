@@ -36,6 +36,8 @@ struct DownloadStatus: Sendable {
     /// How the download ended last.
     private var ending: Ending
     private var attempts = AttemptSequence()
+    /// The servers that have failed since the last start.
+    private var failedSources: Set<URL> = []
     /// The most bytes there have been since the last start, or since another server is asked. A server that lets every transfer
     /// start over and cuts it at the same byte makes no progress.
     private var peak: Int64 = 0
@@ -140,6 +142,7 @@ struct DownloadStatus: Sendable {
         guard !isDeleted else { return nil }
         return transition(.start) { status in
             status.item.intent = .wanted
+            status.failedSources = []
             status.attempts = AttemptSequence(from: status.received, otherSources: status.item.otherSources)
             status.peak = status.received
             status.asksOneServer = false
@@ -169,7 +172,7 @@ struct DownloadStatus: Sendable {
     }
 
     mutating func replaceURL(with url: URL) -> [Event]? {
-        transition(.replaceURL) { $0.item.currentURL = url }
+        transition(.replaceURL) { status in status.changeSources { $0.currentURL = url } }
     }
 
     mutating func invalidate() -> [Event]? {
@@ -280,7 +283,7 @@ struct DownloadStatus: Sendable {
     /// cannot answer for it.
     mutating func expect(_ expected: ExpectedDigest) -> Bool {
         guard !isClosed else { return false }
-        addingSources { item in
+        changeSources { item in
             if let sha256 = expected.sha256, !item.sha256.contains(sha256) { item.sha256.append(sha256) }
         }
         return true
@@ -305,19 +308,21 @@ struct DownloadStatus: Sendable {
 
     // MARK: Mirrors
 
-    mutating func add(_ mirrors: [URL]) { addingSources { $0.add(mirrors) } }
+    mutating func add(_ mirrors: [URL]) { changeSources { $0.add(mirrors) } }
 
-    /// Changes the item, and has the attempts that follow know of the servers that it has more.
-    private mutating func addingSources(_ change: (inout DownloadItem) -> Void) {
-        let before = item.otherSources
+    /// Changes the item, and has the attempts that follow know of the servers that it has now.
+    private mutating func changeSources(_ change: (inout DownloadItem) -> Void) {
         change(&item)
-        attempts.addSources(item.otherSources - before)
+        attempts.setOtherSources(item.nextSources.count { !failedSources.contains($0) })
     }
 
     /// Another attempt follows, at the next server.
     private mutating func useNextSource() -> [Event]? {
         transition(.tryElsewhere) { status in
-            status.item.currentURL = status.item.nextSource
+            status.failedSources.insert(status.item.currentURL)
+            let failed = status.failedSources
+            let next = status.item.nextSources.first { !failed.contains($0) }
+            status.item.currentURL = next ?? status.item.currentURL
             status.asksOneServer = false
             status.peak = 0
         }

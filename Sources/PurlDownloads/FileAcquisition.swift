@@ -46,6 +46,8 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         var connections: ParallelTransfer?
         /// How many bytes there were when the task's response came; `nil` before. Where all are there, none comes.
         var presentCount: Int64?
+        /// The most bytes that a task has left: one that starts over and ends at the same byte makes no progress.
+        var furthest: Int64 = 0
     }
 
     let download: Download
@@ -227,7 +229,11 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         case .failed(let error, _): transferEnded(error)
         case .again(let error, let response):
             if isStopped { return self.end(.over) }
-            let hasProgress = state.withLock { sink.presentCount > $0.presentCount ?? 0 }
+            let hasProgress = state.withLock { state in
+                let present = sink.presentCount
+                defer { state.furthest = max(state.furthest, present) }
+                return present > max(state.presentCount ?? 0, state.furthest)
+            }
             if download.experience.allowsLeader(hasProgress: hasProgress) { return startTransfer() }
             if let response { return self.end(DownloadFailure(response: response)) }
             transferEnded(error ?? URLError(.networkConnectionLost))

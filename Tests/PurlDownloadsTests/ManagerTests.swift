@@ -190,6 +190,54 @@ struct ManagerTests {
         gate.open()
     }
 
+    @Test("Who waits from within the last event finds nothing left", arguments: 1...10)
+    func deletionSeenByListener(round: Int) async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        try await fixture.leave(40_000, of: url, gate: gate)
+        let manager = fixture.manager()
+        let download = manager.download(url)
+        download.pause()
+        await manager.waitUntilIdle()
+        let (left, found) = AsyncStream<[String]>.makeStream()
+        download.observe { [fixture] event in
+            guard case .failed = event else { return }
+            Task {
+                await download.waitUntilIdle()
+                found.yield(fixture.names(in: fixture.unfinished))
+                found.finish()
+            }
+        }
+        download.cancelAndDelete()
+        for await names in left { #expect(names == []) }
+        gate.open()
+    }
+
+    @Test("A download that is over waits for no later one of its URL", arguments: [true, false])
+    func idleBesideSuccessor(isDeleted: Bool) async throws {
+        let gate = ServerGate()
+        let url = fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: gate))
+        let manager = fixture.manager()
+        let download = manager.download(url)
+        await download.hasReceived(40_000)
+        if isDeleted {
+            download.cancelAndDelete()
+        } else {
+            gate.open()
+            _ = try await download.file()
+            try FileManager.default.removeItem(at: fixture.finished.appendingPathComponent(download.key))
+        }
+        let second = ServerGate()
+        fixture.server.route("/f", reply.stalled(afterBytes: 40_000, until: second))
+        let next = manager.download(url)
+        await second.reached()
+        await download.waitUntilIdle()
+        #expect(next.state.kind == .downloading)
+        gate.open()
+        second.open()
+        _ = try await next.file()
+    }
+
     @Test("cancelAndDelete also deletes what an invalidated manager is still writing", arguments: 1...10)
     func deletionAfterInvalidation(round: Int) async throws {
         let gate = ServerGate()

@@ -168,7 +168,8 @@ struct RelaunchTests {
         let mark = item.deletingPathExtension().appendingPathExtension("deletion")
         try FileManager.default.moveItem(at: item, to: mark)
         // Files of others with such types stay.
-        let others = ["notes.deletion", "notes.part"]
+        let key = String(repeating: "a", count: 64)
+        let others = ["\(key)-notes.deletion", "\(key)-notes.part", "notes.deletion", "notes.part"]
         for name in others { try Data("mine".utf8).write(to: fixture.unfinished.appendingPathComponent(name)) }
         #expect(fixture.manager().downloads.isEmpty)
         #expect(fixture.names(in: fixture.unfinished) == others)

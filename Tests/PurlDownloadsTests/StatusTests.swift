@@ -230,6 +230,29 @@ struct StatusTests {
         #expect(status.item == item)
     }
 
+    @Test("Each server is asked once after a start, in turn, also those that come meanwhile")
+    func eachSourceOnce() throws {
+        let urls = ["/b", "/c", "/d"].map { URL(fileURLWithPath: $0) }
+        func fail(_ status: inout DownloadStatus) -> URL? {
+            _ = status.apply(.admit)
+            _ = status.attemptEnded(URLError(.fileDoesNotExist), nil, RetryPolicy())
+            return status.phase == .failed ? nil : status.item.currentURL
+        }
+        var status = try status(after: [])
+        _ = status.expect(.sha256(Self.a))
+        status.add([urls[0]])
+        _ = status.start()
+        #expect([fail(&status), fail(&status)] == [urls[0], nil])
+        // The last one asked is the first.
+        _ = status.start()
+        let first = fail(&status)
+        status.add([urls[1]])
+        #expect([first, fail(&status), fail(&status)] == [Self.url, urls[1], nil])
+        _ = status.start()
+        _ = status.replaceURL(with: urls[2])
+        #expect((0..<4).map { _ in fail(&status) } == [Self.url, urls[0], urls[1], nil])
+    }
+
     @Test("Servers and digests that come during an attempt count at its end")
     func lateMirrors() throws {
         var status = try status(after: [.start, .admit])

@@ -77,6 +77,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [2, 4])
+    func serversThatNeverSendMoreAreNotAskedForEver(connections: Int) throws {
+        try Simulation(1).run { world in
+            let broken = world.server("a.example")
+            let short = world.server("b.example")
+            let url = broken.route("/film", Self.reply.reset(afterBytes: 0))
+            let mirror = short.route("/film", Self.reply.ignoringRange().cut(afterBytes: 30_000))
+            let laptop = world.computer("laptop")
+            let home = laptop.home
+            let isThere = try await laptop.run("center") {
+                var configuration = DownloadConfiguration(in: home)
+                configuration.connections = ConnectionCount(connections)
+                configuration.connections.leastShare = 8 << 10
+                let manager = DownloadManager(configuration: configuration)
+                let download = manager.download(
+                    url, sha256: SHA256.hexadecimal(of: Self.film.data.bytes), mirrors: [mirror])
+                defer { manager.invalidate() }
+                return (try? await download.file()) != nil
+            }
+            #expect(!isThere)
+            #expect(broken.requests.count + short.requests.count < 100)
+        }
+    }
+
     @Test(arguments: [1, 4])
     func aPartWithAnotherDigestThanItsFieldSaysFailsWithTheAddressAndASentence(connections: Int) throws {
         try Simulation(1).run { world in

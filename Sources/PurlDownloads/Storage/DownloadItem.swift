@@ -123,13 +123,13 @@ struct DownloadItem: Sendable, Equatable {
     var sources: [URL] { sha256.isEmpty || mirrors.isEmpty ? [currentURL] : [url] + mirrors }
 
     /// How many servers there are besides the current one.
-    var otherSources: Int { sources.count { $0 != currentURL } }
+    var otherSources: Int { nextSources.count }
 
-    /// Where it is asked for when the current server has failed.
-    var nextSource: URL {
+    /// Where it is asked for when the current server has failed, in this order.
+    var nextSources: [URL] {
         let sources = sources
-        let place = sources.firstIndex(of: currentURL).map { ($0 + 1) % sources.count } ?? 0
-        return sources[place]
+        guard let place = sources.firstIndex(of: currentURL) else { return sources }
+        return Array(sources[(place + 1)...] + sources[..<place])
     }
 
     private var storedDigests: [String] { sha256.suffix(Self.maximumDigests) }

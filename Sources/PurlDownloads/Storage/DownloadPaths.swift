@@ -19,10 +19,12 @@ struct DownloadPaths: Sendable {
     /// both can lie in one folder.
     static func fileName(of url: URL) -> String {
         let type = url.pathExtension
-        guard (1...10).contains(type.utf8.count), type.utf8.allSatisfy(\.isLetterOrDigit),
-            !reservedTypes.contains(type.lowercased())
-        else { return key(of: url) }
-        return "\(key(of: url)).\(type)"
+        return isType(type) ? "\(key(of: url)).\(type)" : key(of: url)
+    }
+
+    private static func isType(_ text: String) -> Bool {
+        (1...10).contains(text.utf8.count) && text.utf8.allSatisfy(\.isLetterOrDigit)
+            && !reservedTypes.contains(text.lowercased())
     }
 
     /// The path extensions of the files that are not finished ones.
@@ -53,9 +55,11 @@ struct DownloadPaths: Sendable {
 
     /// The files of the download that a name in the folder says is being deleted; `nil` for other names.
     func unfinished(ofDeletion name: String) -> UnfinishedFiles? {
-        let type = ".\(Self.deletionType)"
-        guard name.hasSuffix(type), FileDigest.isHexadecimal(String(name.prefix(64))) else { return nil }
-        return unfinished(named: String(name.dropLast(type.count)))
+        var parts = name.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        guard parts.count > 1, parts.popLast() == Self.deletionType, FileDigest.isHexadecimal(parts.removeFirst()),
+            parts.count < 2, parts.allSatisfy(Self.isType)
+        else { return nil }
+        return unfinished(named: String(name.dropLast(Self.deletionType.count + 1)))
     }
 
     private func unfinished(named name: String) -> UnfinishedFiles {
