@@ -191,7 +191,7 @@ final class Download: Sendable {
 
     // MARK: Mirrors
 
-    /// Adds servers of the same file. The next start, or the next version, keeps them.
+    /// Adds servers of the same file. They are on disk when the item is saved next: with a start, at the latest with a version.
     func add(_ mirrors: [URL]) {
         shared.withLock { $0.status.add(mirrors) }
     }

@@ -313,16 +313,17 @@ struct DownloadStatus: Sendable {
     /// Changes the item, and has the attempts that follow know of the servers that it has now.
     private mutating func changeSources(_ change: (inout DownloadItem) -> Void) {
         change(&item)
-        attempts.setOtherSources(item.nextSources.count { !failedSources.contains($0) })
+        attempts.setOtherSources(remainingSources.count)
     }
+
+    /// The servers to be asked when the current one has failed, in this order.
+    private var remainingSources: [URL] { item.nextSources.filter { !failedSources.contains($0) } }
 
     /// Another attempt follows, at the next server.
     private mutating func useNextSource() -> [Event]? {
         transition(.tryElsewhere) { status in
             status.failedSources.insert(status.item.currentURL)
-            let failed = status.failedSources
-            let next = status.item.nextSources.first { !failed.contains($0) }
-            status.item.currentURL = next ?? status.item.currentURL
+            status.item.currentURL = status.remainingSources.first ?? status.item.currentURL
             status.asksOneServer = false
             status.peak = 0
         }

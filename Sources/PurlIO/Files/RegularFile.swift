@@ -19,6 +19,7 @@ package final class RegularFile: OpenFile {
     }
 
     private let descriptor: Descriptor
+    /// By this object: a duplicate of the caller's descriptor shares a lock that is the caller's.
     private let isLocked = Atomic(false)
 
     /// Opens the file at `path`, for reading and writing unless it is only to be read.
