@@ -169,7 +169,8 @@ struct RelaunchTests {
         try FileManager.default.moveItem(at: item, to: mark)
         // Files of others with such types stay.
         let key = String(repeating: "a", count: 64)
-        let others = ["\(key)-notes.deletion", "\(key)-notes.part", "notes.deletion", "notes.part"]
+        let others =
+            ["-notes.deletion", "-notes.item.new", "-notes.part"].map { key + $0 } + ["notes.deletion", "notes.part"]
         for name in others { try Data("mine".utf8).write(to: fixture.unfinished.appendingPathComponent(name)) }
         #expect(fixture.manager().downloads.isEmpty)
         #expect(fixture.names(in: fixture.unfinished) == others)

@@ -39,7 +39,16 @@ struct DownloadPaths: Sendable {
 
     /// Whether it is the name of an item that has not been renamed yet, which in a folder with other files is a long one.
     static func isUnfinishedItem(_ name: String) -> Bool {
-        name.hasSuffix(".\(itemType).new") && FileDigest.isHexadecimal(String(name.prefix(64)))
+        baseName(of: name, without: "\(itemType).new") != nil
+    }
+
+    /// The name without the type; `nil` for a name that is not one of a download's.
+    private static func baseName(of name: String, without type: String) -> String? {
+        guard name.hasSuffix(".\(type)") else { return nil }
+        let base = name.dropLast(type.count + 1)
+        let parts = base.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+        guard FileDigest.isHexadecimal(parts[0]), parts.count == 1 || isType(parts[1]) else { return nil }
+        return String(base)
     }
 
     /// The finished file.
@@ -55,11 +64,7 @@ struct DownloadPaths: Sendable {
 
     /// The files of the download that a name in the folder says is being deleted; `nil` for other names.
     func unfinished(ofDeletion name: String) -> UnfinishedFiles? {
-        var parts = name.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
-        guard parts.count > 1, parts.popLast() == Self.deletionType, FileDigest.isHexadecimal(parts.removeFirst()),
-            parts.count < 2, parts.allSatisfy(Self.isType)
-        else { return nil }
-        return unfinished(named: String(name.dropLast(Self.deletionType.count + 1)))
+        Self.baseName(of: name, without: Self.deletionType).map(unfinished(named:))
     }
 
     private func unfinished(named name: String) -> UnfinishedFiles {
