@@ -12,15 +12,17 @@ import Synchronization
 /// ```
 ///
 /// While a task writes to it, the file is locked: a second sink on the same file, in this process or another, fails
-/// with `URLError.cannotOpenFile`. So does a path at which there is a symbolic link, a file with a second name (a hard
-/// link), or anything but a regular file: see <doc:FilesAndNames>.
-public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink {
+/// with `URLError.cannotOpenFile`, and so does a second task with the same sink. So does a path at which there is a
+/// symbolic link, a file with a second name (a hard link), or anything but a regular file: see <doc:FilesAndNames>.
+public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink, ExclusiveSink {
     /// The file written to; `nil` for a sink made from a handle.
     public var fileURL: URL? { state.withLock { $0.url } }
 
     package var recordedName: String { fileURL?.lastPathComponent ?? "handle" }
 
     package let completion: SinkCompletion
+
+    package let turn = SinkTurn()
 
     private struct State {
         var url: URL?

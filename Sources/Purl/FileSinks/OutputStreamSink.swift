@@ -6,7 +6,7 @@ import Synchronization
 /// On a file it resumes, locks the file, and follows no links, like ``FileHandleSink``. On any other stream it starts at zero and cannot
 /// start over once bytes have been written. A stream that blocks, because of a full pipe for example, delays only its own
 /// transfer.
-public final class OutputStreamSink: FileSink, ConcurrentSink {
+public final class OutputStreamSink: FileSink, ConcurrentSink, ExclusiveSink {
     private struct Output {
         var stream: OutputStream?
         /// What the stream has taken.
@@ -23,6 +23,8 @@ public final class OutputStreamSink: FileSink, ConcurrentSink {
     package var recordedName: String { fileURL?.lastPathComponent ?? "stream" }
 
     package var completion: SinkCompletion { .safe }
+
+    package let turn = SinkTurn()
 
     /// A sink on the file at `url`, which is created when it is missing.
     ///

@@ -99,7 +99,8 @@ final class SinkWriter: Sendable {
         self.sink = sink
         capabilities = SinkCapabilities(of: sink)
         self.checkpointPlace = checkpointPlace
-        queue = WorkQueue(on: sink is PartialFile ? .downloads : .sinks)
+        let makeQueue = { WorkQueue(on: sink is PartialFile ? .downloads : .sinks) }
+        queue = capabilities.exclusive?.turn.queue(orNew: makeQueue) ?? makeQueue()
         mailbox = ByteMailbox(limit: limit, piece: Self.piece)
         self.report = report
         self.trace = trace
@@ -195,13 +196,16 @@ final class SinkWriter: Sendable {
 
     // MARK: Beginning
 
-    /// Examines the sink after the bytes added before have been written.
+    /// Examines the sink after the bytes added before have been written. Fails while another writer has the sink.
     func examineSink<Value: Sendable>(
         _ examination: @escaping @Sendable (any BodySink) throws -> Value,
         then: @escaping @Sendable @NetworkActor (Result<Value, any Error>) -> Void
     ) {
-        afterWriting { [sink] in
-            let result = Result { try examination(sink) }
+        afterWriting { [self] in
+            let result = Result {
+                try capabilities.exclusive?.turn.begin(self)
+                return try examination(sink)
+            }
             NetworkActor.post { then(result) }
         }
     }
@@ -356,7 +360,9 @@ final class SinkWriter: Sendable {
             return !state.isClosed
         }
         mailbox.close()
-        if isFirst { try closing(sink) }
+        guard isFirst else { return }
+        if let turn = capabilities.exclusive?.turn, !turn.end(self) { return }
+        try closing(sink)
     }
 
     // MARK: Checkpoints

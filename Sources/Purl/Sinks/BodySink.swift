@@ -42,7 +42,8 @@ public protocol BodySink: AnyObject, Sendable {
     /// - Parameter record: The record; `nil` removes it.
     func saveRecord(_ record: Data?) throws
 
-    /// The task is over. A later task may use the sink again, and should not before: what two tasks append is mixed.
+    /// The task is over. A later task may use the sink again, and should not before: what two tasks append is mixed. The sinks
+    /// of this library refuse the second one, with `URLError.cannotOpenFile`.
     func close() throws
 }
 
@@ -115,16 +116,24 @@ package enum SinkGap: Sendable, Equatable {
 /// resumed.
 package protocol PartSink: BodySink {}
 
+/// A sink that one task at a time may use.
+package protocol ExclusiveSink: BodySink {
+    /// Whose turn it is.
+    var turn: SinkTurn { get }
+}
+
 /// What a sink can do beyond ``BodySink``: found out once, when a transfer opens the sink.
 struct SinkCapabilities: Sendable {
     let file: (any FileSink)?
     let piped: (any PipedSink)?
     let concurrent: (any ConcurrentSink)?
+    let exclusive: (any ExclusiveSink)?
 
     init(of sink: any BodySink) {
         file = sink as? any FileSink
         piped = sink as? any PipedSink
         concurrent = sink as? any ConcurrentSink
+        exclusive = sink as? any ExclusiveSink
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Purl
+import PurlSimulation
 import PurlTesting
 import Testing
 
@@ -138,6 +139,80 @@ struct SinkCancellingTests {
         #expect(witness.events == [.response(206), .completed(nil)])
         #expect(bench.bytes == bench.content.data)
         #expect(bench.recorded?["bytesReceived"] as? Int == 300_000)
+    }
+
+    /// A task that is given the sink fails while another one writes to it.
+    private func expectRefusal(of sink: any BodySink, _ bench: SinkBench) async {
+        let rival = Witness()
+        let task = bench.sandbox.session(rival).dataTask(with: bench.url, writingTo: sink).resumed()
+        await rival.completion()
+        expectError(rival.error(of: task), .cannotOpenFile, about: bench.url)
+        let sentence = rival.error(of: task)?.failureSentence ?? ""
+        #expect(sentence.contains("another task is writing to the same sink"))
+        #expect(rival.events == [.completed(.cannotOpenFile)])
+    }
+
+    @Test("A second task with a sink in use fails, and leaves the first one its file", arguments: SinkKind.allCases)
+    func sinkInUse(kind: SinkKind) async throws {
+        let bench = try SinkBench(kind)
+        let gate = ServerGate()
+        bench.answer(bench.good.stalled(afterBytes: 50_000, until: gate))
+        let sink = kind.sink(at: bench.file)
+        let session = bench.sandbox.session(witness)
+        session.dataTask(with: bench.url, writingTo: sink).resume()
+        await gate.reached()
+        await expectRefusal(of: sink, bench)
+        gate.open()
+        await witness.completion()
+        #expect(bench.server.requests.count == 1)
+        #expect(witness.events == [.response(200), .completed(nil)])
+        #expect(bench.bytes == bench.content.data)
+        #expect(bench.recorded?["bytesReceived"] as? Int == 300_000)
+        // When that is over, the sink is free.
+        let next = await bench.run(into: sink)
+        #expect(next.error == nil)
+        #expect(next.received == 300_000)
+    }
+
+    @Test("A stream's sink in use fails a second task, and takes no bytes of its response")
+    func streamInUse() async throws {
+        let bench = try SinkBench(.outputStream)
+        let gate = ServerGate()
+        bench.answer(bench.good.stalled(afterBytes: 50_000, until: gate))
+        let sink = OutputStreamSink(try #require(OutputStream(url: bench.file, append: false)))
+        let session = bench.sandbox.session(witness)
+        session.dataTask(with: bench.url, writingTo: sink).resume()
+        await gate.reached()
+        await expectRefusal(of: sink, bench)
+        gate.open()
+        await witness.completion()
+        #expect(witness.events == [.response(200), .completed(nil)])
+        #expect(bench.bytes == bench.content.data)
+    }
+
+    @Test(
+        "A task that follows a cancelled one with the same sink completes its file", arguments: SinkKind.allCases,
+        Seeds.some(4))
+    func cancelledAndFollowed(kind: SinkKind, seed: Seed) throws {
+        try Simulation(seed).run { world in
+            let content = GeneratedContent(size: 100_000, seed: 3)
+            let good = Reply.generated(content).entityTag("\"v1\"").inPieces(of: 2_500)
+            let url = world.server("mirror.example").route("/file", good)
+            for round in 0..<40 {
+                let (sandbox, witness) = (Sandbox(), Witness())
+                let file = sandbox.file("movie")
+                let session = sandbox.session(witness)
+                let sink = kind.sink(at: file)
+                let first = session.dataTask(with: url, writingTo: sink).resumed()
+                try await world.sleep(for: .milliseconds(3 * round))
+                first.cancel()
+                let second = session.dataTask(with: url, writingTo: sink).resumed()
+                await witness.completion(of: 2)
+                #expect(witness.error(of: second) == nil)
+                #expect(try content.matches(fileAt: file))
+                session.invalidateAndCancel()
+            }
+        }
     }
 
     @Test("Of two tasks on a new file the first to write has it", arguments: SinkKind.allCases, SinkKind.allCases)
