@@ -156,13 +156,16 @@ if Context.environment["PURL_CHECKS"] != nil {
     ]
 }
 
+// For the place of a crash the compiler need not describe every variable. The frontend takes this after SwiftPM's own `-g`.
+let onlyLines = ["-Xfrontend", "-gline-tables-only"]
+
 if let sanitizer = Context.environment["PURL_FUZZ"] {
     // Counts which branches are taken and what is compared; `-enable-testing` for what has no access level.
     // The compiler counts only where there is a sanitizer; that of the fuzzer adds nothing else.
     let instrumented = SwiftSetting.unsafeFlags(
         [
             "-enable-testing", "-sanitize-coverage=edge,indirect-calls,trace-cmp,inline-8bit-counters,pc-table",
-        ] + (sanitizer == "none" ? ["-sanitize=fuzzer"] : []))
+        ] + onlyLines + (sanitizer == "none" ? ["-sanitize=fuzzer"] : []))
     let fuzzed = ["PurlHTTP", "PurlIO", "PurlConnections", "Purl", "PurlDownloads", "PurlTesting", "PurlTrace"]
     for target in package.targets where fuzzed.contains(target.name) {
         target.swiftSettings = (target.swiftSettings ?? []) + [instrumented]
@@ -175,15 +178,12 @@ if let sanitizer = Context.environment["PURL_FUZZ"] {
 }
 
 // For CI warnings stop the build, and the tests count which lines of the library they run. All is compiled once there, and is
-// made for that: the files of a test target are compiled together, which expands each macro once.
+// made for that: the files of a target are compiled together, which looks at each and expands each macro once.
 if isForCI {
     // Those for which `.ci/coverage` has a floor.
     let counted = ["PurlHTTP", "PurlIO", "PurlConnections", "Purl"]
     for target in package.targets {
-        var flags =
-            target.type == .test
-            ? ["-whole-module-optimization", "-num-threads", "2", "-no-emit-module-separately-wmo"]
-            : ["-driver-batch-size-limit", "200"]
+        var flags = ["-whole-module-optimization", "-num-threads", "2", "-no-emit-module-separately-wmo"] + onlyLines
         if counted.contains(target.name) { flags += ["-profile-generate", "-profile-coverage-mapping"] }
         target.swiftSettings =
             (target.swiftSettings ?? []) + [
