@@ -54,12 +54,20 @@ final class SinkWriter: Sendable {
         var failure: (any Error)?
         /// The bytes that arrive do not belong to those of the sink: they are dropped until the next beginning.
         var isRejecting = false
-        var isClosed = false
+        var closing = Closing.open
         /// How many bytes wait in the pipe.
         var piped = 0
         /// Counts beginnings and ends: a checkpoint of one that is over is dropped.
         var period = 0
         var disk = DiskState.sound(safe: nil)
+    }
+
+    private enum Closing {
+        case open
+        /// The sink may be another task's from now on.
+        ///
+        /// - Parameter leaving: What ``stop(then:)`` delivers, also when it is called again.
+        case closed(leaving: ResumeData?)
     }
 
     /// Whether the disk has kept what was synchronised. The system tells only once of bytes that it has lost.
@@ -316,11 +324,12 @@ final class SinkWriter: Sendable {
     func stop(then: @escaping @Sendable @NetworkActor (ResumeData?) -> Void) {
         afterWriting { [self] in
             endCheckpoints()
+            if case .closed(let resume) = state.withLock({ $0.closing }) { return NetworkActor.post { then(resume) } }
             let resume = finalResumeData()
             trace?.file(.stop)
             // Where no record can be written, for lack of room perhaps, the resume data still describes what is there.
             if let resume { try? write(resume) }
-            try? close { try $0.close() }
+            try? close(leaving: resume) { try $0.close() }
             NetworkActor.post { then(resume) }
         }
     }
@@ -354,13 +363,9 @@ final class SinkWriter: Sendable {
         }
     }
 
-    private func close(_ closing: (any BodySink) throws -> Void) throws {
-        let isFirst = state.withLock { state in
-            defer { state.isClosed = true }
-            return !state.isClosed
-        }
+    private func close(leaving resume: ResumeData? = nil, _ closing: (any BodySink) throws -> Void) throws {
+        state.withLock { $0.closing = .closed(leaving: resume) }
         mailbox.close()
-        guard isFirst else { return }
         if let turn = capabilities.exclusive?.turn, !turn.end(self) { return }
         try closing(sink)
     }

@@ -74,6 +74,7 @@ struct CustomSinkTests {
         #expect(outcome.error?.failureSentence.contains("\(call.rawValue) was refused") == true)
         #expect(outcome.events.last == .completed(code))
         #expect(sink.timesClosed == 1)
+        #expect(sink.calls.last == .close)
         #expect(!sink.overlaps)
     }
 
