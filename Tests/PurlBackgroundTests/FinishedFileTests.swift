@@ -182,6 +182,62 @@ struct FinishedFileTests {
         withExtendedLifetime(other) {}
     }
 
+    enum Damage: CaseIterable, Sendable {
+        case otherByte, cut, doubled
+
+        func apply(to file: URL) throws {
+            var bytes = try Data(contentsOf: file)
+            switch self {
+            case .otherByte: bytes[690_000] = ~bytes[690_000]
+            case .cut: bytes.removeLast(1_000)
+            case .doubled: bytes += bytes
+            }
+            try bytes.write(to: file)
+        }
+    }
+
+    @Test(
+        "A finished file that was damaged before it is delivered again is loaded again, or its task fails",
+        arguments: Damage.allCases, [false, true])
+    func damagedFile(_ damage: Damage, continuing: Bool) async throws {
+        let after = try await kill(in: .file(700_000))
+        try damage.apply(to: after.partials.appendingPathComponent(try #require(after.partialNames.first)))
+        let launch = await Launch(after, continuing: continuing)
+        let task = try #require(launch.downloads.first)
+        let events = await launch.events()
+        if continuing {
+            #expect(events.suffix(3) == [.file(700_000), .completed(nil), .eventsFinished])
+            #expect(launch.witness.hasFile(of: task, content))
+            #expect(server.requests.map { $0.fields["Range"] } == [nil])
+        } else {
+            #expect(events == [.completed(.cancelled), .eventsFinished])
+            #expect(launch.witness.error(of: task)?.downloadTaskResumeData == nil)
+        }
+        await launch.end()
+        #expect(after.partialNames == [])
+    }
+
+    @Test("A damaged file that was removed is not taken for one that the delegate has moved", arguments: [false, true])
+    func damagedFileAndAnotherKill(continuing: Bool) async throws {
+        let after = try await kill(in: .file(700_000))
+        try Damage.otherByte.apply(to: after.partials.appendingPathComponent(try #require(after.partialNames.first)))
+        let second = await Launch(after) { _, event in
+            if event == .completed(.cancelled) { after.copyAfterCrash(named: "third") }
+        }
+        #expect(await second.events() == [.completed(.cancelled), .eventsFinished])
+        await second.end()
+        let third = BackgroundHome(in: home.sandbox, named: "third")
+        #expect(third.partialNames == [])
+        let launch = await Launch(third, continuing: continuing)
+        let events = await launch.events()
+        if continuing {
+            #expect(events.suffix(3) == [.file(700_000), .completed(nil), .eventsFinished])
+        } else {
+            #expect(events == [.completed(.cancelled), .eventsFinished])
+        }
+        await launch.end()
+    }
+
     enum Kind: CaseIterable, Sendable { case empty, notFound, unknownLength }
 
     @Test("An empty file, an error page and a file of unknown length are delivered again", arguments: Kind.allCases)

@@ -85,6 +85,47 @@ struct JournalCompactionTests {
         store.close()
     }
 
+    /// Another process that wants the session's identifier again and again.
+    private final class Rival: Sendable {
+        private let home: BackgroundHome
+        private let refusals = Mutex<Int?>(nil)
+
+        init(_ home: BackgroundHome) { self.home = home }
+
+        var count: Int { refusals.withLock { $0 ?? 0 } }
+
+        func begin() { refusals.withLock { $0 = 0 } }
+
+        func encode(_ entry: JournalEntry) throws -> Data {
+            refusals.withLock { count in
+                guard count != nil else { return }
+                #expect(throws: SessionRefusal.self) { try home.store(SystemFiles()).close() }
+                count? += 1
+            }
+            return try entry.encoded()
+        }
+    }
+
+    @Test("A session that is refused since the identifier is in use holds up no compaction")
+    func refusedSession() throws {
+        let compaction = HeldCompaction()
+        let rival = Rival(home)
+        let store = try home.store(
+            SystemFiles(), schedule: { compaction.hold($0) }, encode: { try rival.encode($0) })
+        for number in Self.identifiers { try store.add(home.record(number)) }
+        for number in Self.identifiers { try store.update(number) { $0.isRunning = true } }
+        for number in Self.identifiers.dropLast(10) { store.remove(number) }
+        let length = try Data(contentsOf: home.journal).count
+        rival.begin()
+        #expect(compaction.run())
+        #expect(rival.count == 11)
+        #expect(try Data(contentsOf: home.journal).count < length / 10)
+        store.close()
+        let again = try home.store(SystemFiles())
+        #expect(again.restored.map(\.identifier) == Array(Self.identifiers.suffix(10)))
+        again.close()
+    }
+
     /// Changes tasks at the calls to the file layer that a compaction makes while changes are not held up.
     private final class ChangingFiles: Sendable {
         struct Promise: Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 import Purl
 import PurlTesting
+import Synchronization
 import Testing
 
 @testable import SessionFixtures
@@ -152,5 +153,70 @@ struct SeveralDownloadsTests {
         } else {
             #expect(await launch.events() == [.completed(.cancelled), .eventsFinished])
         }
+    }
+
+    /// Makes another download of the resume data that one has failed with, within the call about that.
+    private final class Successors: Sendable {
+        let session = Mutex<URLSession?>(nil)
+
+        func make(after task: URLSessionTask) {
+            guard let resumeData = (task.error as? URLError)?.downloadTaskResumeData else { return }
+            session.withLock { $0 }?.downloadTask(withResumeData: resumeData).taskDescription = "the next"
+        }
+    }
+
+    @Test("Of a download that failed and the one made from its resume data only that is listed")
+    func failedPredecessor() async throws {
+        let home = home
+        let url = server.route("/1", .generated(content(1)).entityTag("\"v1\"").cut(afterBytes: 700_000))
+        let successors = Successors()
+        let witness = Witness(hook: { task, event in
+            guard event == .completed(.networkConnectionLost) else { return }
+            successors.make(after: task)
+            home.copyAfterCrash()
+        })
+        let session = home.makeSession(witness)
+        successors.session.withLock { $0 = session }
+        session.downloadTask(with: url).resume()
+        await witness.completion()
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+        let launch = await Launch(BackgroundHome(in: home.sandbox, named: "after"), continuing: true)
+        #expect(launch.tasks.map(\.taskDescription) == ["the next"])
+        #expect(launch.downloads.first?.countOfBytesReceived == 700_000)
+        await launch.end()
+    }
+
+    @Test("Downloads made from the same resume data are all there after a kill", arguments: [false, true])
+    func sameResumeData(continuing: Bool) async throws {
+        let url = server.route("/1", .generated(content(1)).entityTag("\"v1\"").cut(afterBytes: 700_000))
+        let witness = Witness()
+        let session = home.makeSession(witness)
+        let failed = session.downloadTask(with: url).resumed()
+        await witness.completion()
+        let resumeData = try #require(witness.error(of: failed)?.downloadTaskResumeData)
+        // The delegate's last call has returned before this answer comes.
+        _ = await session.allTasks
+        for _ in 1...3 { _ = session.downloadTask(withResumeData: resumeData) }
+        let after = try home.afterCrash()
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
+
+        _ = route(1, stalling: false)
+        server.forgetRequests()
+        let launch = await Launch(after, continuing: continuing)
+        #expect(launch.tasks.map(\.taskIdentifier) == [2, 3, 4])
+        if continuing {
+            for task in launch.tasks { task.resume() }
+            await launch.witness.completion(of: 3)
+            for task in launch.downloads { #expect(launch.witness.hasFile(of: task, content(1))) }
+            #expect(server.requests.count { $0.fields["Range"] == "bytes=700000-" } == 1)
+            #expect(after.partialNames == [])
+        } else {
+            #expect(await launch.events() == Array(repeating: .completed(.cancelled), count: 3) + [.eventsFinished])
+            // The newest one's error has resume data again.
+            #expect(after.partialNames.count == 1)
+        }
+        await launch.end()
     }
 }

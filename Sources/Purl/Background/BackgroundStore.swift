@@ -50,15 +50,12 @@ final class BackgroundStore: Sendable {
         let files = settings.files
         let folder = try BackgroundFolder(settings).prepare(for: settings.identifier, files)
         let lock: (any OpenFile)?
+        do { lock = try BackgroundFolder.lock(folder, files) } catch { throw .file(error) }
+        guard let lock else { throw .inUse(identifier: settings.identifier) }
+        // Only now: opening the journal removes its successor, which another session may be writing.
         let journal: Journal
         var lines: [Data] = []
-        do {
-            lock = try BackgroundFolder.lock(folder, files)
-            journal = try Journal(in: folder, files: files, entries: &lines)
-        } catch {
-            throw .file(error)
-        }
-        guard let lock else { throw .inUse(identifier: settings.identifier) }
+        do { journal = try Journal(in: folder, files: files, entries: &lines) } catch { throw .file(error) }
         self.lock = lock
         self.schedule = schedule
         self.encode = encode
@@ -84,34 +81,52 @@ final class BackgroundStore: Sendable {
         }
     }
 
-    /// The tasks that were not over, and the highest identifier of any. A download that resumes from another's resume
-    /// data takes over its partial file: of several that name the same one, the newest has it.
+    /// The tasks that were not over, and the highest identifier of any.
     private static func tasks(in lines: [Data]) -> (kept: [Int: State.Kept], lastIdentifier: Int) {
         var kept: [Int: State.Kept] = [:]
         var lastIdentifier = 0
+        // They stay so when the one that has replaced them is over.
+        var replaced: Set<Int> = []
         for line in lines {
             guard let entry = JournalEntry(decoding: line) else { continue }
             lastIdentifier = max(lastIdentifier, entry.identifier)
             switch entry {
             case .task(let record):
+                if let old = record.replaces, kept[old]?.record.ending != nil {
+                    kept[old] = nil
+                    replaced.insert(old)
+                }
+                guard !replaced.contains(record.identifier) else { continue }
                 kept[record.identifier] = record.checked().map {
                     State.Kept(record: $0, lineLength: Journal.lineLength(of: line))
                 }
             case .over(let identifier): kept[identifier] = nil
             }
         }
-        var owners: [String: Int] = [:]
-        for identifier in kept.keys.sorted() {
-            guard let name = kept[identifier]?.record.partialName else { continue }
-            if let older = owners.updateValue(identifier, forKey: name) { kept[older] = nil }
-        }
+        giveEachFileOneTask(&kept)
         return (kept, lastIdentifier)
+    }
+
+    /// Several tasks name one partial file where a program has made tasks from the resume data of another. One of them has it: a
+    /// download that is complete, or else the newest that has not ended.
+    private static func giveEachFileOneTask(_ kept: inout [Int: State.Kept]) {
+        let named = Dictionary(grouping: kept.values.map(\.record).filter { $0.partialName != nil }, by: \.partialName)
+        for sharing in named.values where sharing.count > 1 {
+            let newestFirst = sharing.sorted { $0.identifier > $1.identifier }
+            let complete = newestFirst.first { $0.finished != nil }
+            let owner = complete ?? newestFirst.first { $0.ending == nil } ?? newestFirst[0]
+            for record in sharing where record.identifier != owner.identifier {
+                kept[record.identifier]?.record = record.withoutFile
+            }
+        }
     }
 
     // MARK: Writing
 
     /// Keeps a new task, or nothing of it when its entry cannot be written.
     func add(_ record: JournaledTask) throws(FileFailure) {
+        var record = record
+        record.replaces = state.withLock { $0.endedTask(resumedBy: record) }
         do {
             try write(record.identifier) { _ in record }
         } catch {
@@ -307,6 +322,16 @@ extension BackgroundStore {
         /// Forgets a task: its lines are history.
         mutating func forget(_ identifier: Int) {
             liveLength -= tasks.removeValue(forKey: identifier)?.lineLength ?? 0
+        }
+
+        /// The newest task that has ended, though its last call has not returned, and that has the partial file or the upload
+        /// resource of the record.
+        func endedTask(resumedBy record: JournaledTask) -> Int? {
+            guard record.partialName != nil || record.upload != nil else { return nil }
+            return tasks.values.map(\.record).filter { old in
+                old.ending != nil && old.partialName == record.partialName
+                    && old.upload?.resource == record.upload?.resource
+            }.map(\.identifier).max()
         }
 
         mutating func close() {

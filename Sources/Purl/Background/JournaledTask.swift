@@ -7,6 +7,8 @@ struct JournaledTask: Codable, Sendable, Equatable {
     struct Finished: Codable, Sendable, Equatable {
         var partialName: String
         var length: Int64
+        /// The SHA-256 of its last 64 KiB, by which damage is noticed; absent in journals of earlier versions.
+        var tailDigest: String?
         var url: String
         var status: Int
         var headers: [String: String]
@@ -14,12 +16,15 @@ struct JournaledTask: Codable, Sendable, Equatable {
         var isHandedOver = false
     }
 
-    /// How the program ended the task before its completion was delivered.
+    /// How the task ended before its completion was delivered.
     enum Ending: String, Codable, Sendable {
-        /// With `cancel()`: no resume data and no file remain.
+        /// The program called `cancel()`: no resume data and no file remain.
         case cancelled
-        /// With `cancel(byProducingResumeData:)`: the program may hold the resume data already.
+        /// The program called `cancel(byProducingResumeData:)`: it may hold the resume data already.
         case stopped
+        /// The transfer failed, and the last calls have begun: the program may hold the resume data already. The next process
+        /// treats the task as one that was running, unless another one was made from that.
+        case failed
     }
 
     var identifier: Int
@@ -38,6 +43,8 @@ struct JournaledTask: Codable, Sendable, Equatable {
     var uploadedFile: String?
     /// What the upload resumes from; absent until a server has offered to take it in parts.
     var upload: UploadResumeData?
+    /// The task that had ended when this one was made from its resume data, though its last call had not returned.
+    var replaces: Int?
     /// The task's `earliestBeginDate`.
     var earliestBeginDate: Date?
     /// What the program has said that the task will send and receive at most.
@@ -49,6 +56,15 @@ struct JournaledTask: Codable, Sendable, Equatable {
 
     /// The name of the task's partial file.
     var partialName: String? { finished?.partialName ?? resume?.partialName ?? begun }
+
+    /// The task without its partial file: it starts over.
+    var withoutFile: JournaledTask {
+        var record = self
+        record.finished = nil
+        record.resume = nil
+        record.begun = nil
+        return record
+    }
 
     /// The task, if this code could have written it: anything may have happened to a journal on disk. Resume data that
     /// is not sound is dropped, so that the task starts over.
@@ -78,13 +94,21 @@ extension JournaledTask.Finished {
     }
 
     /// - Parameter response: The response to the last request.
-    init(of partial: PartialFile, length: Int64, response: URLResponse?) {
+    init(of partial: PartialFile, length: Int64, response: URLResponse?) throws {
         partialName = partial.name
         self.length = length
+        tailDigest = try partial.tailDigest(endingAt: length)
         let response = response as? HTTPURLResponse
         url = response?.url?.absoluteString ?? ""
         status = response?.statusCode ?? 0
         headers = response?.stringFields ?? [:]
+    }
+
+    /// Whether the file is as the transfer has left it, as far as it can be read.
+    func describes(_ file: PartialFile) -> Bool {
+        guard (try? file.length) == length else { return false }
+        guard let tailDigest, let found = try? file.tailDigest(endingAt: length) else { return true }
+        return found == tailDigest
     }
 }
 

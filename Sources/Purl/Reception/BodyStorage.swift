@@ -401,7 +401,7 @@ final class BodyStorage {
             case .partial(let resume):
                 try background.update(identifier) { $0.resume = resume }
             case .complete(let length):
-                let finished = JournaledTask.Finished(of: partial, length: length, response: task.response)
+                let finished = try JournaledTask.Finished(of: partial, length: length, response: task.response)
                 try background.updateDurably(identifier) { $0.finished = finished }
             }
         }

@@ -16,7 +16,7 @@ final class RestoredTasks: Sendable {
 
     /// Makes a task for each one in the store's journal.
     func restore(from store: BackgroundStore, to session: URLSession) -> [URLSessionTask] {
-        let tasks = store.restored.map { settled($0, in: session) }.map { journaled in
+        let tasks = store.restored.map { journaled in
             if let finished = journaled.finished, journaled.ending != .cancelled {
                 restore(journaled, finished, to: session)
             } else {
@@ -76,24 +76,32 @@ final class RestoredTasks: Sendable {
         _ journaled: JournaledTask, _ finished: JournaledTask.Finished, to session: URLSession
     ) -> URLSessionTask {
         let file = try? PartialFile(named: finished.partialName, in: session.partials)
-        let isWhole = (try? file?.length) == finished.length
+        if let file, !finished.describes(file) {
+            // It was safe before the journal said so: whatever has changed it, none of its bytes can be trusted. The journal
+            // knows before the file is gone, which would look like one that the delegate has moved.
+            let change: Void? = try? session.background?.updateDurably(journaled.identifier) { $0 = $0.withoutFile }
+            if change != nil { file.remove() }
+            return restoreUnfinished(journaled.withoutFile, to: session)
+        }
         // A file that was handed over, and is gone, is where the delegate wanted it. One that is there and cannot be opened,
         // or is locked, has not been delivered.
         let isDelivered = finished.isHandedOver && session.partials.isMissing(finished.partialName)
-        guard isWhole || isDelivered else { return restoreUnfinished(journaled, to: session) }
+        guard file != nil || isDelivered else { return restoreUnfinished(journaled, to: session) }
         let task = makeTask(journaled, .request, for: session)
         task.restoreFinished(finished.response, length: finished.length)
-        addLastCalls(about: task, of: session, file: isWhole ? file : nil) { nil }
+        addLastCalls(about: task, of: session, file: file) { nil }
         return task
     }
 
-    private func restoreUnfinished(_ journaled: JournaledTask, to session: URLSession) -> URLSessionTask {
+    private func restoreUnfinished(_ unsettled: JournaledTask, to session: URLSession) -> URLSessionTask {
+        let journaled = settled(unsettled, in: session)
         if journaled.resume == nil { removePartial(journaled.begun, of: session) }
         switch journaled.ending {
-        case nil where session.settings.continuesDownloadsAfterRelaunch:
+        case nil, .failed:
+            guard session.settings.continuesDownloadsAfterRelaunch else {
+                return restoreEnded(journaled, .endedWithProcess, journaled.resume, to: session)
+            }
             return restoreRunning(journaled, to: session)
-        case nil:
-            return restoreEnded(journaled, .endedWithProcess, journaled.resume, to: session)
         case .stopped:
             return restoreEnded(journaled, .cancelled, journaled.resume, to: session)
         case .cancelled:
@@ -124,6 +132,8 @@ final class RestoredTasks: Sendable {
 
     /// Makes a task that resumes its transfer, unless the program had suspended it.
     private func restoreRunning(_ journaled: JournaledTask, to session: URLSession) -> URLSessionTask {
+        // It runs again: a task that the program makes of the resume data it had does not replace it.
+        if journaled.ending == .failed { try? session.background?.update(journaled.identifier) { $0.ending = nil } }
         let task = makeTask(journaled, journaled.resume.map { .restored($0) } ?? .request, for: session)
         if journaled.isRunning { add(task) { task.beginAgain() } }
         return task

@@ -160,6 +160,9 @@ struct LastCalls: Sendable {
             // A delegate that wants the file has moved or opened it.
             file.remove()
         }
+        if failure != nil {
+            try? session.background?.update(task.taskIdentifier) { $0.ending = $0.ending ?? .failed }
+        }
         let final = task.conclude(failure)
         deliverMetrics?()
         traced?.completion.begin(.result(final, bytes: nil))
