@@ -50,6 +50,17 @@ import Testing
         }
     }
 
+    @Test func aFileThatAProgramReleasesIsUnlocked() throws {
+        try Simulation(1).run { world in
+            let laptop = world.computer("laptop")
+            let file = laptop.home.appendingPathComponent("notes")
+            try await laptop.run("player") {
+                for word in ["one", ", two"] { try FileHandleSink(fileAt: file).append(Data(word.utf8)) }
+            }
+            #expect(try Data(contentsOf: file) == Data("one, two".utf8))
+        }
+    }
+
     @Test(arguments: ["../player", "..", "/etc/player", "a/../../b"])
     func aProgramsNameLeadsToNoOtherFolder(name: String) throws {
         try Simulation(1).run { world in

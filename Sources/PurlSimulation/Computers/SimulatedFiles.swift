@@ -161,6 +161,8 @@ final class SimulatedFile: OpenFile, @unchecked Sendable {
     }
 
     deinit {
+        // The disk may keep the descriptor, for what has not been synchronised.
+        openFile?.unlock()
         process.closes(self)
     }
 }
