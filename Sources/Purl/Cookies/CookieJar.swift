@@ -41,19 +41,19 @@ struct CookieJar: Sendable {
     // MARK: Storing
 
     /// Whether a server may set the cookie, in answer to a request for `target`.
-    func admits(_ cookie: HTTPCookie, from target: CookieURL) -> Bool {
+    func admits(_ cookie: HTTPCookie, from target: CookieURL, at now: Date) -> Bool {
         // RFC 6265bis §5.7 step 10
         guard CookieDomain.covers(cookie.key.domain, host: target.host) else { return false }
         if target.isSecure { return true }
         // Steps 13 and 16: over a plain connection a secure cookie is neither set nor hidden behind another.
-        return !cookie.content.isSecure && !hidesSecureCookie(cookie)
+        return !cookie.content.isSecure && !hidesSecureCookie(cookie, at: now)
     }
 
-    private func hidesSecureCookie(_ cookie: HTTPCookie) -> Bool {
+    private func hidesSecureCookie(_ cookie: HTTPCookie, at now: Date) -> Bool {
         // Most jars that are used over plain connections have none, and this looks at all cookies.
         guard secureCount > 0 else { return false }
         let key = cookie.key
-        for entry in domains.values.joined() where entry.cookie.content.isSecure {
+        for entry in domains.values.joined() where entry.cookie.content.isSecure && !entry.hasExpired(at: now) {
             let old = entry.cookie.key
             guard old.name == key.name, CookiePath.covers(old.path, request: key.path) else { continue }
             if CookieDomain.covers(old.domain, host: key.domain) || CookieDomain.covers(key.domain, host: old.domain) {
@@ -77,7 +77,8 @@ struct CookieJar: Sendable {
                 path: content.path)
         else { return false }
         moment += 1
-        let old = take(key)
+        // One that has expired is there no more (RFC 6265bis §5.7, the end).
+        let old = take(key).flatMap { $0.hasExpired(at: now) ? nil : $0 }
         let entry = Entry(cookie: cookie, set: set, order: old?.order ?? moment, lastUse: moment)
         if entry.hasExpired(at: now) { return old != nil }
         markChanged(cookie)

@@ -222,7 +222,7 @@ open class HTTPCookieStorage: NSObject, @unchecked Sendable {
         let cookies = cookies.compactMap { limited($0, from: target) }
         return withJar { jar, now in
             var hasChanged = false
-            for cookie in cookies where jar.admits(cookie, from: target) {
+            for cookie in cookies where jar.admits(cookie, from: target, at: now) {
                 if jar.insert(cookie, set: now, at: now) { hasChanged = true }
             }
             return hasChanged

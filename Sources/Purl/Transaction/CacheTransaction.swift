@@ -152,8 +152,17 @@ final class CacheTransaction {
         }
     }
 
+    /// Stores a response that the server has confirmed, unless the request or the 304 had `no-store`, which concerns any part
+    /// of it (RFC 9111 §5.2.1.5 and §5.2.2.5).
+    func storeConfirmed(_ response: CachedURLResponse, _ calls: DelegateCalls) {
+        guard let head = (response.response as? HTTPURLResponse)?.head,
+            CacheStorage.mayStore(method: .get, requestFields: sentFields, status: head.status, fields: head.fields)
+        else { return }
+        store(response, calls)
+    }
+
     /// Stores a response that the delegate is not asked about.
-    func store(_ response: CachedURLResponse, _ calls: DelegateCalls) {
+    private func store(_ response: CachedURLResponse, _ calls: DelegateCalls) {
         cache.store(
             response, of: calls.task, for: key, unlessRemovedSince: removalCount, on: calls.session.queue)
     }

@@ -52,9 +52,9 @@ struct Succession {
 
     /// The stored response follows.
     ///
-    /// - Parameter isConfirmed: The server has confirmed it, and so it is stored again.
+    /// - Parameter isConfirmed: The server has confirmed it, and so it is stored again, where that is allowed.
     func deliver(_ stored: CachedURLResponse, age: Int64?, isConfirmed: Bool) {
-        if isConfirmed { transaction.cacheTransaction?.store(stored, calls) }
+        if isConfirmed { transaction.cacheTransaction?.storeConfirmed(stored, calls) }
         transaction.leave(response, for: .stored(stored, age: age))
     }
 

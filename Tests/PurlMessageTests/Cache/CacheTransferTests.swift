@@ -45,6 +45,31 @@ struct CacheTransferTests {
         #expect(server.requests.map(\.connection) == [1, 1])
     }
 
+    @Test(
+        "What is confirmed is delivered, and not stored where the request or the 304 has no-store (RFC 9111 §5.2)",
+        arguments: [true, false])
+    func confirmationThatMayNotBeStored(isOfRequest: Bool) async throws {
+        let control = isOfRequest ? "max-age=60" : "max-age=60, no-store"
+        let url = server.route(
+            "/",
+            .sequence([
+                .text("one").entityTag("\"1\"").field("Cache-Control", "max-age=10").field("X", "old"),
+                .text("").entityTag("\"1\"").field("Cache-Control", control).field("X", "new"),
+            ]))
+        let session = home.session(cache)
+        #expect(try await text(session, URLRequest(url: url)) == "one")
+        home.clock.advance(by: 10)
+        var request = URLRequest(url: url)
+        if isOfRequest { request.setValue("no-store", forHTTPHeaderField: "Cache-Control") }
+        let (data, response) = try await session.data(for: request)
+        #expect(data == Data("one".utf8))
+        #expect((response as? HTTPURLResponse)?.value(forHTTPHeaderField: "X") == "new")
+        let stored = cache.cachedResponse(for: URLRequest(url: url))?.response as? HTTPURLResponse
+        #expect(stored?.value(forHTTPHeaderField: "X") == "old")
+        #expect(try await text(session, URLRequest(url: url)) == "one")
+        #expect(server.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\"", "\"1\""])
+    }
+
     @Test("After a 304 for another response the request is sent again without conditions")
     func otherValidator() async throws {
         let wrong = Reply.raw("HTTP/1.1 304 Not Modified\r\nETag: \"9\"\r\n\r\n", then: .keepOpen)

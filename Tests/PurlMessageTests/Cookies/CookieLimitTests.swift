@@ -32,6 +32,16 @@ struct CookieLimitTests {
         #expect(storage.names == (0..<49).map { "c\($0)" } + ["new"])
     }
 
+    @Test("A cookie that has expired hides no other, and has no place in their order")
+    func expired() {
+        let storage = HTTPCookieStorage(clock: clock)
+        storage.receive("a=secure; Secure; Max-Age=5", from: "https://a.example/")
+        storage.receive("b=1", from: "http://a.example/")
+        clock.advance(by: 5)
+        storage.receive("a=plain", from: "http://a.example/")
+        #expect(storage.header(for: "http://a.example/") == "b=1; a=plain")
+    }
+
     @Test("Secure cookies are removed after the others of their domain")
     func secureLast() {
         let storage = HTTPCookieStorage(clock: clock)

@@ -72,7 +72,7 @@ extension FuzzTarget {
                 let cookie = HTTPCookie(content)
                 requireSame(
                     cookie.properties.flatMap(HTTPCookie.init(properties:))?.content, content, "properties keep all")
-                if jar.admits(cookie, from: target) {
+                if jar.admits(cookie, from: target, at: now) {
                     requireHosts(content, target)
                     jar.insert(cookie, set: now, at: now)
                 }
