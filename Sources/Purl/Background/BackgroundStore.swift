@@ -85,7 +85,7 @@ final class BackgroundStore: Sendable {
     private static func tasks(in lines: [Data]) -> (kept: [Int: State.Kept], lastIdentifier: Int) {
         var kept: [Int: State.Kept] = [:]
         var lastIdentifier = 0
-        // They stay so when the one that has replaced them is over.
+        // The tasks that another one has replaced. They are over, also when that one is.
         var replaced: Set<Int> = []
         for line in lines {
             guard let entry = JournalEntry(decoding: line) else { continue }

@@ -79,8 +79,12 @@ final class RestoredTasks: Sendable {
         if let file, !finished.describes(file) {
             // It was safe before the journal said so: whatever has changed it, none of its bytes can be trusted. The journal
             // knows before the file is gone, which would look like one that the delegate has moved.
-            let change: Void? = try? session.background?.updateDurably(journaled.identifier) { $0 = $0.withoutFile }
-            if change != nil { file.remove() }
+            do {
+                try session.background?.updateDurably(journaled.identifier) { $0 = $0.withoutFile }
+                file.remove()
+            } catch {
+                // The next process compares it once more.
+            }
             return restoreUnfinished(journaled.withoutFile, to: session)
         }
         // A file that was handed over, and is gone, is where the delegate wanted it. One that is there and cannot be opened,

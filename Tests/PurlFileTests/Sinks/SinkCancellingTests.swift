@@ -141,32 +141,32 @@ struct SinkCancellingTests {
         #expect(bench.recorded?["bytesReceived"] as? Int == 300_000)
     }
 
-    /// A task that is given the sink fails while another one writes to it.
-    private func expectRefusal(of sink: any BodySink, _ bench: SinkBench) async {
+    /// Two tasks are given the sink: the second fails while the first writes, which gets the whole file.
+    private func expectOneWriter(of sink: any BodySink, _ bench: SinkBench) async {
+        let gate = ServerGate()
+        bench.answer(bench.good.stalled(afterBytes: 50_000, until: gate))
+        let session = bench.sandbox.session(witness)
+        session.dataTask(with: bench.url, writingTo: sink).resume()
+        await gate.reached()
         let rival = Witness()
         let task = bench.sandbox.session(rival).dataTask(with: bench.url, writingTo: sink).resumed()
         await rival.completion()
+        gate.open()
         expectError(rival.error(of: task), .cannotOpenFile, about: bench.url)
         let sentence = rival.error(of: task)?.failureSentence ?? ""
         #expect(sentence.contains("another task is writing to the same sink"))
         #expect(rival.events == [.completed(.cannotOpenFile)])
+        await witness.completion()
+        #expect(bench.server.requests.count == 1)
+        #expect(witness.events == [.response(200), .completed(nil)])
+        #expect(bench.bytes == bench.content.data)
     }
 
     @Test("A second task with a sink in use fails, and leaves the first one its file", arguments: SinkKind.allCases)
     func sinkInUse(kind: SinkKind) async throws {
         let bench = try SinkBench(kind)
-        let gate = ServerGate()
-        bench.answer(bench.good.stalled(afterBytes: 50_000, until: gate))
         let sink = kind.sink(at: bench.file)
-        let session = bench.sandbox.session(witness)
-        session.dataTask(with: bench.url, writingTo: sink).resume()
-        await gate.reached()
-        await expectRefusal(of: sink, bench)
-        gate.open()
-        await witness.completion()
-        #expect(bench.server.requests.count == 1)
-        #expect(witness.events == [.response(200), .completed(nil)])
-        #expect(bench.bytes == bench.content.data)
+        await expectOneWriter(of: sink, bench)
         #expect(bench.recorded?["bytesReceived"] as? Int == 300_000)
         // When that is over, the sink is free.
         let next = await bench.run(into: sink)
@@ -177,17 +177,8 @@ struct SinkCancellingTests {
     @Test("A stream's sink in use fails a second task, and takes no bytes of its response")
     func streamInUse() async throws {
         let bench = try SinkBench(.outputStream)
-        let gate = ServerGate()
-        bench.answer(bench.good.stalled(afterBytes: 50_000, until: gate))
-        let sink = OutputStreamSink(try #require(OutputStream(url: bench.file, append: false)))
-        let session = bench.sandbox.session(witness)
-        session.dataTask(with: bench.url, writingTo: sink).resume()
-        await gate.reached()
-        await expectRefusal(of: sink, bench)
-        gate.open()
-        await witness.completion()
-        #expect(witness.events == [.response(200), .completed(nil)])
-        #expect(bench.bytes == bench.content.data)
+        let stream = try #require(OutputStream(url: bench.file, append: false))
+        await expectOneWriter(of: OutputStreamSink(stream), bench)
     }
 
     @Test(
