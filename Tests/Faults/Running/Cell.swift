@@ -73,7 +73,7 @@ package struct Cell: Sendable, CustomStringConvertible {
         report.check(refused.isEmpty, "what was sent is no HTTP: \(refused)")
         report.check(await traces.areGone(), "session, task or delegate are still there")
         Verdict(cell: self, url: url, stage: stage).judge(sight, report)
-        if let trace { TraceVerdict(trace, report).judge() }
+        if let trace { TraceVerdict(trace, of: self, report).judge() }
         if let resumeData = (sight.error as? URLError)?.downloadTaskResumeData {
             try await checkResuming(with: resumeData, on: stage, report)
         }

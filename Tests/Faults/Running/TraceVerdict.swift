@@ -1,17 +1,18 @@
 internal import Foundation
 internal import Purl
 internal import PurlTrace
-import Synchronization
 
 /// Looks for what cannot have happened in the trace of a cell, and whether it can be drawn and saved.
 struct TraceVerdict {
     /// What the cells' users answer challenges with: in the clear, and as it is sent.
     private static let secrets = ["user:word", Data("user:word".utf8).base64EncodedString()]
 
+    private let cell: Cell
     private let recording: TransferTrace.Recording
     private let report: Report
 
-    init(_ trace: TransferTrace, _ report: Report) {
+    init(_ trace: TransferTrace, of cell: Cell, _ report: Report) {
+        self.cell = cell
         recording = trace.recording
         self.report = report
     }
@@ -81,44 +82,34 @@ struct TraceVerdict {
         }
     }
 
-    /// Every form can be made, says something, and holds no secret. The one that is read back is made of each trace; the others
-    /// take ten times as long, and the same way for the same events, so they are made of the first that has these.
+    /// Every form can be made, says something, and holds no secret.
     private func judgeForms() {
-        let course = recording.events.map { event in
-            Step(lane: event.lane, kind: Mirror(reflecting: event.kind).children.first?.label ?? "\(event.kind)")
-        }
-        let isNew = Self.courses.withLock { $0.insert(course).inserted }
-        judge(.recording)
-        // A saved trace has two names.
-        for format in TraceFormat.allCases where isNew && ![.recording, .trace].contains(format) { judge(format) }
-    }
-
-    private func judge(_ format: TraceFormat) {
-        do {
-            let data = try format.data(of: recording)
-            report.check(!data.isEmpty, "nothing in the trace as \(format)")
-            for secret in Self.secrets {
-                report.check(data.range(of: Data(secret.utf8)) == nil, "a secret in the trace as \(format)")
+        for format in forms {
+            do {
+                let data = try format.data(of: recording)
+                report.check(!data.isEmpty, "nothing in the trace as \(format)")
+                for secret in Self.secrets {
+                    report.check(data.range(of: Data(secret.utf8)) == nil, "a secret in the trace as \(format)")
+                }
+                switch format {
+                case .archive: _ = try JSONSerialization.jsonObject(with: data)
+                case .recording:
+                    let read = try TransferTrace.Recording(json: data)
+                    report.check(read.events == recording.events, "the saved trace is another one")
+                case .text, .diagram, .page, .capture, .trace: break
+                }
+            } catch {
+                report.note("no trace as \(format): \(error)")
             }
-            switch format {
-            case .archive: _ = try JSONSerialization.jsonObject(with: data)
-            case .recording:
-                let read = try TransferTrace.Recording(json: data)
-                report.check(read.events == recording.events, "the saved trace is another one")
-            case .text, .diagram, .page, .capture, .trace: break
-            }
-        } catch {
-            report.note("no trace as \(format): \(error)")
         }
     }
 
-    /// What traces that were looked at in all forms consist of.
-    private static let courses = Mutex<Set<[Step]>>([])
-
-    /// An event without its values.
-    private struct Step: Hashable {
-        let lane: TransferTrace.Lane
-        let kind: String
+    /// All in a simulation, where every cell is acted out. Under OpenSSL the recording of each, which is read back, and all of a
+    /// fault's with one kind of task: making them takes as long as all else of a cell.
+    private var forms: [TraceFormat] {
+        let isChosen = cell.medium.isSimulated || cell.kind == TaskKind.allCases.first { cell.fault.fits($0) }
+        // A saved recording has two names.
+        return isChosen ? TraceFormat.allCases.filter { $0 != .trace } : [.recording]
     }
 
     private func check(_ condition: Bool, _ event: TransferTrace.Event, _ problem: String) {
