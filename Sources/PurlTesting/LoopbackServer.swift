@@ -190,6 +190,9 @@ public final class LoopbackServer: Sendable {
 
     /// Stops listening and closes every connection. Blocks the thread until new connections are refused.
     ///
+    /// On Linux the system gives the server's port to no other program that asks for a free one as long as this object exists,
+    /// so that connections are refused all that time. A new server can be started with this port.
+    ///
     /// Further calls do nothing. The record can still be read.
     public func stop() {
         let acceptors = acceptors

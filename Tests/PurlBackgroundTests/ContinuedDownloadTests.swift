@@ -153,13 +153,11 @@ struct ContinuedDownloadTests {
 
     @Test("A continued download whose server stays down fails with resume data when the resource's limit is used up")
     func serverDown() async throws {
-        let port = try DeadPort()
-        let killed = try await KilledDownload(on: port)
+        let killed = try await KilledDownload()
         killed.server.stop()
         let launch = await Launch(killed.home, continuing: true, limit: 0.2)
         let task = try #require(launch.downloads.first)
         #expect(await launch.events() == [.completed(.timedOut), .eventsFinished])
-        withExtendedLifetime(port) {}
         let error = try #require(launch.witness.error(of: task))
         #expect(error.backgroundTaskCancelledReason == nil)
         #expect(error.downloadTaskResumeData.flatMap { ResumeRecord($0) }?.bytesReceived == task.countOfBytesReceived)

@@ -186,19 +186,18 @@ struct KilledDownload {
 
     /// - Parameters:
     ///   - count: How many bytes the server sends.
-    ///   - port: What the server listens on.
     ///   - start: A path that redirects to the file.
     ///   - reply: Changes the server's response, which has a strong entity tag.
     ///   - prepare: Runs before the task is resumed.
     ///   - finally: Runs before the kill.
     init(
         at count: Int = 1_000_000, recorded: Recorded = .beginning, in sandbox: Sandbox? = nil,
-        on port: DeadPort? = nil, startingAt start: String = path,
+        startingAt start: String = path,
         reply: (Reply) -> Reply = { $0.entityTag(tag) },
         request: (URL) -> URLRequest = { URLRequest(url: $0) },
         prepare: (URLSessionDownloadTask) -> Void = { _ in }, finally: (URLSessionDownloadTask) async -> Void = { _ in }
     ) async throws {
-        server = try LoopbackServer(port: port?.number ?? 0)
+        server = try LoopbackServer()
         server.route(Self.path, reply(.generated(Self.content)).stalled(afterBytes: count))
         if start != Self.path { server.route(start, .redirect(to: Self.path)) }
         let before = BackgroundHome(in: sandbox ?? Sandbox())

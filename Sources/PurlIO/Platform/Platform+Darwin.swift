@@ -27,6 +27,9 @@
             try prepared(Descriptor(checking: socket(domain(of: family), SOCK_STREAM, 0), "socket"))
         }
 
+        /// False: an address that a socket is bound to cannot be bound again.
+        static let canShareAddress = false
+
         /// False: sockets use one path here.
         static func isMultipath(_ socket: Int32) -> Bool { false }
 

@@ -37,6 +37,9 @@
             return try Descriptor(checking: socket(domain(of: family), streamType, 0), "socket")
         }
 
+        /// Whether several sockets can be bound to one address of which one listens.
+        static let canShareAddress = true
+
         /// Whether both ends of a connection speak Multipath TCP; false, too, for kernels that do not say so.
         static func isMultipath(_ socket: Int32) -> Bool {
             var value: Int32 = 0

@@ -1,10 +1,15 @@
 /// Accepts connections on an address.
+///
+/// On Linux the port stays taken until the object is released: the system gives it to no other socket that asks for a free one,
+/// and so refuses connections to it once this one is closed. A socket that asks for this port can have it then.
 @NetworkActor package final class ListeningSocket {
     /// The address it listens on, with the port that the system chose in place of port 0.
     package let address: SocketAddress
 
     private let channel: Channel
     private let loop: EventLoop
+    /// Has the same port, and does not listen.
+    private let reservation: Descriptor?
     private var accept: (@NetworkActor (StreamSocket) -> Void)?
 
     /// Starts listening, and calls `accept` on the network thread with each connection. Throws when `socket`, `bind` or
@@ -13,21 +18,30 @@
         _ address: SocketAddress, backlog: Int32 = 512, loop: EventLoop = .shared,
         accept: @escaping @NetworkActor (StreamSocket) -> Void
     ) throws(SystemError) {
-        let descriptor = try Platform.streamSocket(address.family)
-        // A server that restarts need not wait until the system forgets the connections of its earlier run.
-        descriptor.setOption(SO_REUSEADDR, level: Platform.socketLevel, to: Int32(1))
-        if address.withSystemAddress({ bind(descriptor.rawValue, $0, $1) }) != 0 { throw SystemError.last("bind") }
+        var address = address
+        reservation = try Platform.canShareAddress && address.family != .unix ? Self.bound(to: &address) : nil
+        let descriptor = try Self.bound(to: &address)
         if listen(descriptor.rawValue, backlog) != 0 {
             let error = SystemError.last("listen")
             Self.unlinkPath(of: address)
             throw error
         }
-        self.address = SocketAddress.asking { getsockname(descriptor.rawValue, $0, $1) } ?? address
+        self.address = address
         self.loop = loop
         self.accept = accept
         channel = Channel(descriptor, loop: loop)
         channel.setHandler { [weak self] _ in self?.acceptWaiting() }
         channel.interest = .read
+    }
+
+    /// A socket with this address, in which the system replaces port 0 by the one it chooses.
+    private static func bound(to address: inout SocketAddress) throws(SystemError) -> Descriptor {
+        let descriptor = try Platform.streamSocket(address.family)
+        // A server that restarts need not wait until the system forgets the connections of its earlier run.
+        descriptor.setOption(SO_REUSEADDR, level: Platform.socketLevel, to: Int32(1))
+        if address.withSystemAddress({ bind(descriptor.rawValue, $0, $1) }) != 0 { throw SystemError.last("bind") }
+        address = SocketAddress.asking { getsockname(descriptor.rawValue, $0, $1) } ?? address
+        return descriptor
     }
 
     deinit {

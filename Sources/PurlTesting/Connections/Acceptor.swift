@@ -9,7 +9,7 @@ final class Acceptor {
     private let context: ServerContext
     /// How the connections of the listening socket speak TLS; `nil` for those in the open.
     private let tls: ServerTLSContext?
-    private var listener: ListeningSocket?
+    private let listener: ListeningSocket?
     private var isStopped = false
     private var connections: [Int: Connection] = [:]
 
@@ -17,6 +17,7 @@ final class Acceptor {
     init(context: ServerContext) {
         self.context = context
         tls = nil
+        listener = nil
         address = nil
     }
 
@@ -35,7 +36,6 @@ final class Acceptor {
     func stop() {
         isStopped = true
         listener?.close()
-        listener = nil
         closeConnections(.serverStopped)
     }
 

@@ -21,6 +21,21 @@ import Testing
         listener.close()
     }
 
+    #if os(Linux)
+        @Test(arguments: [SocketAddress.Family.ipv4, .ipv6])
+        func aClosedSocketKeepsItsPort(family: SocketAddress.Family) throws {
+            let loop = PollerKind.native.makeLoop()
+            let listener = try ListeningSocket(Loopback.any(family), loop: loop) { _ in }
+            listener.close()
+            #expect(throws: SystemError(code: EADDRINUSE, operation: "bind")) {
+                try PlainSocket(family).take(listener.address)
+            }
+            let next = try ListeningSocket(listener.address, loop: loop) { _ in }
+            #expect(next.address == listener.address)
+            next.close()
+        }
+    #endif
+
     @Test(arguments: PollerKind.allCases)
     func everyConnectionIsAccepted(kind: PollerKind) throws {
         let loop = kind.makeLoop()

@@ -181,9 +181,7 @@ struct CacheTransferTests {
 
     @Test("A stale response replaces a failed connection only where stale-if-error allows it")
     func unreachable() async throws {
-        let port = try DeadPort()
-        defer { withExtendedLifetime(port) {} }
-        let server = try LoopbackServer(port: port.number)
+        let server = try LoopbackServer()
         let url = server.route(
             "/", .text("one").field("Cache-Control", "max-age=5, stale-if-error=60").closingConnection())
         let session = home.session(cache)
