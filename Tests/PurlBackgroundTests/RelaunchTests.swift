@@ -75,6 +75,8 @@ struct RelaunchTests {
         await witness.wait { $0.contains { if case .wrote = $0 { true } else { false } } }
         let after = try home.afterCrash()
         #expect(after.partialNames.count == 1)
+        session.invalidateAndCancel()
+        await witness.wait { $0.last == .invalid }
         gate.open()
         let launch = await Launch(after, continuing: continuing)
         let events = await launch.events()

@@ -12,13 +12,18 @@ struct TerminalTests {
 
     init() throws {
         server = try LoopbackServer()
-        for (path, count) in [("/a.bin", 500_000), ("/b-of-a-long-name-that-has-no-room.bin", 250_000)] {
-            server.route(path, .generated(size: 1_000_000).stalled(afterBytes: count, until: gate))
-        }
+        for (path, count) in Self.files { server.route(path, Self.reply(count, gate)) }
+    }
+
+    /// What the server has, and how many bytes of it are sent before the gate opens.
+    private static let files = [("/a.bin", 500_000), ("/b-of-a-long-name-that-has-no-room.bin", 250_000)]
+
+    private static func reply(_ count: Int, _ gate: ServerGate) -> Reply {
+        .generated(size: 1_000_000).stalled(afterBytes: count, until: gate)
     }
 
     private var words: [String] {
-        ["get"] + ["/a.bin", "/b-of-a-long-name-that-has-no-room.bin"].map { server.url($0).absoluteString }
+        ["get"] + Self.files.map { server.url($0.0).absoluteString }
     }
 
     /// Runs `get` on a terminal, and lets the server send the rest as soon as both files are as far as it lets them be.
@@ -56,8 +61,14 @@ struct TerminalTests {
             ),
         ])
     func bars(width: Int, files: [String], all: String) async throws {
+        // The servers are waited for until that is shown.
+        let answers = ServerGate()
+        for (path, count) in Self.files {
+            server.route(path, Self.reply(count, gate).delayed(until: answers))
+        }
         let (during, end) = try await run(width: width) { lines in
-            lines.contains { $0.hasPrefix("a.bin") && $0.contains(" 50% [") }
+            if lines.contains(where: { $0.contains("waiting for the server") }) { answers.open() }
+            return lines.contains { $0.hasPrefix("a.bin") && $0.contains(" 50% [") }
                 && lines.contains { $0.hasPrefix("b-of") && $0.contains(" 25% [") }
                 && lines.contains { $0.hasPrefix("all files") && $0.contains(" 37% [") }
         }

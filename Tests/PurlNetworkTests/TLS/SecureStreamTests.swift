@@ -114,8 +114,9 @@ struct SecureStreamTests {
             { $0.plainBytes = (fromClient: .max, fromServer: 0) }, stream: .listening.notReading(until: deaf))
         let witness = StreamWitness()
         let session = stage.session(witness)
-        let task = task(stage, in: session)
+        let task = session.streamTask(withHostName: "127.0.0.1", port: Int(stage.port))
         if cutsShort {
+            task.resume()
             // The connection is open, so that only writing takes time.
             try await task.write("x")
             let code = await errorCode { try await task.write(Data(count: SocketRoom.overflowingSize), timeout: 0.3) }
@@ -124,6 +125,8 @@ struct SecureStreamTests {
             task.closeWrite()
         }
         task.startSecureConnection()
+        // The gate closes a connection that is closed for writing: the next step must be known by then.
+        task.resume()
         await witness.completion()
         #expect(witness.error?.failureSentence == sentence)
         #expect(stage.gate.seen.hellos.isEmpty && stage.provider.requests.isEmpty)
