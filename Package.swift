@@ -177,18 +177,29 @@ if let sanitizer = Context.environment["PURL_FUZZ"] {
     ]
 }
 
-// For CI warnings stop the build, and the tests count which lines of the library they run. All is compiled once there, and is
-// made for that: the files of a target are compiled together, which looks at each and expands each macro once.
+// For CI warnings stop the build. All is compiled once there, and is made for that: the files of a target are compiled together,
+// which looks at each and expands each macro once.
 if isForCI {
-    // Those for which `.ci/coverage` has a floor.
-    let counted = ["PurlHTTP", "PurlIO", "PurlConnections", "Purl"]
+    let flags = ["-whole-module-optimization", "-num-threads", "2", "-no-emit-module-separately-wmo"] + onlyLines
     for target in package.targets {
-        var flags = ["-whole-module-optimization", "-num-threads", "2", "-no-emit-module-separately-wmo"] + onlyLines
-        if counted.contains(target.name) { flags += ["-profile-generate", "-profile-coverage-mapping"] }
         target.swiftSettings =
             (target.swiftSettings ?? []) + [
                 .treatAllWarnings(as: .error), .unsafeFlags(flags, .when(configuration: .debug)),
             ]
+    }
+}
+
+// What is built like this counts which lines of the library it runs.
+if Context.environment["PURL_COVERAGE"] != nil {
+    // Those for which `.ci/coverage` has a floor.
+    let counted = ["PurlHTTP", "PurlIO", "PurlConnections", "Purl"]
+    for target in package.targets {
+        if counted.contains(target.name) {
+            target.swiftSettings =
+                (target.swiftSettings ?? []) + [
+                    .unsafeFlags(["-profile-generate", "-profile-coverage-mapping"], .when(configuration: .debug))
+                ]
+        }
         target.linkerSettings = [.unsafeFlags(["-profile-generate"], .when(configuration: .debug))]
     }
 }
