@@ -7,6 +7,7 @@
 - A folder of Sources/Purl uses only those above it in FOLDERS, or of its own circle.
 - A class's stored variables are private to its file, or at least can be set only there.
 - `DispatchQueue.global()` appears in the worker alone.
+- No function is by itself in a mutex: the compiler wraps it once more for each `withLock`, and its calls become slow and deep.
 - PurlHTTP has no `unsafe`; tests do not sleep; no manifest of the library has a dependency.
 - No file has a merge conflict's markers.
 
@@ -157,6 +158,12 @@ def global_queue():
                 yield source.path, source.line(match.start()), "DispatchQueue.global() outside Worker"
 
 
+def functions_in_mutexes():
+    for source in sources("Sources"):
+        for match in re.finditer(r"\bMutex<\(*(?:@\w+ )*\([^<>]*->|\bMutex<\(*@Sendable\b", source.code):
+            yield source.path, source.line(match.start()), "a function by itself in a mutex, outside a structure"
+
+
 def unsafe():
     for source in sources("Sources/PurlHTTP"):
         for match in re.finditer(r"\bunsafe\b", source.code):
@@ -189,7 +196,9 @@ def conflict_markers():
         yield ROOT / name, int(number), "a merge conflict's marker"
 
 
-RULES = [imports, folders, stored_properties, global_queue, unsafe, sleeps, dependencies, conflict_markers]
+RULES = [
+    imports, folders, stored_properties, global_queue, functions_in_mutexes, unsafe, sleeps, dependencies, conflict_markers,
+]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

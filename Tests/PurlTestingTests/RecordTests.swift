@@ -1,5 +1,7 @@
-import PurlTesting
+import Synchronization
 import Testing
+
+@testable import PurlTesting
 
 @Suite("The server's record")
 struct RecordTests {
@@ -27,6 +29,15 @@ struct RecordTests {
         await server.waitUntilIdle()
         #expect(server.requests.isEmpty)
         #expect(server.record.completeRequests == 1)
+    }
+
+    @Test("An observer is called about any number of events, on a small stack, too")
+    func manyEvents() {
+        let recorder = Recorder(keepsRequests: false)
+        let count = Atomic(0)
+        recorder.observe { _ in count.add(1, ordering: .relaxed) }
+        for _ in 1...100_000 { _ = recorder.addConnection() }
+        #expect(count.load(ordering: .relaxed) == 100_000)
     }
 
     @Test("waitForRequests returns when the last of them has arrived")

@@ -415,18 +415,18 @@ final class DelegateCalls: TrustDelegates {
 
 /// A question's answer: it counts once, however often a user gives it, and takes effect on the network thread.
 final class SingleAnswer<Answer: Sendable>: Sendable {
-    private let effect: Mutex<(@Sendable @NetworkActor (Answer) -> Void)?>
+    private struct Effect {
+        var call: (@Sendable @NetworkActor (Answer) -> Void)?
+    }
+
+    private let effect: Mutex<Effect>
 
     init(_ effect: @escaping @Sendable @NetworkActor (Answer) -> Void) {
-        self.effect = Mutex(effect)
+        self.effect = Mutex(Effect(call: effect))
     }
 
     func give(_ answer: Answer) {
-        let effect = effect.withLock { effect in
-            defer { effect = nil }
-            return effect
-        }
-        if let effect { NetworkActor.post { effect(answer) } }
+        if let call = effect.withLock({ $0.call.take() }) { NetworkActor.post { call(answer) } }
     }
 }
 

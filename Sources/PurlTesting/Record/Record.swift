@@ -53,8 +53,14 @@ final class Recorder: Sendable {
     /// The record so far.
     let record = Monitor(LoopbackServer.Record())
 
+    /// A structure, since a function that is by itself in a mutex is wrapped once more whenever it is looked at: each event
+    /// would cost more than the one before, and in the end the stack.
+    private struct Observer {
+        var call: (@Sendable (LoopbackServer.ServerEvent) -> Void)?
+    }
+
     private let keepsRequests: Bool
-    private let observer = Mutex<(@Sendable (LoopbackServer.ServerEvent) -> Void)?>(nil)
+    private let observer = Mutex(Observer())
 
     /// Starts an empty record. Without `keepsRequests` only the counts are kept.
     init(keepsRequests: Bool) {
@@ -68,11 +74,11 @@ final class Recorder: Sendable {
 
     /// Calls `observer` with everything that happens from now on.
     func observe(_ observer: (@Sendable (LoopbackServer.ServerEvent) -> Void)?) {
-        self.observer.withLock { $0 = observer }
+        self.observer.withLock { $0.call = observer }
     }
 
     private func report(_ event: @autoclosure () -> LoopbackServer.ServerEvent) {
-        if let observer = observer.withLock({ $0 }) { observer(event()) }
+        if let call = observer.withLock({ $0.call }) { call(event()) }
     }
 
     // MARK: Connections
