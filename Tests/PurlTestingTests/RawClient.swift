@@ -167,6 +167,8 @@ final class RawClient: Sendable {
             let wanted = min(buffer.count, limit - data.count)
             let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, wanted, 0) }
             if count == 0 { return (data, .closed) }
+            // The system does not continue a wait that has a time limit when the process was stopped.
+            if count < 0, errno == EINTR { continue }
             if count < 0 { return (data, .failed(errno)) }
             data.append(contentsOf: buffer[..<count])
         }
