@@ -74,11 +74,7 @@ struct RangeRelaunchTests {
 
     /// The bytes that requests have asked for.
     private var requested: [Range<Int64>] {
-        fixture.ranges.map { range in
-            let numbers = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int64($0) }
-            let end = numbers.count > 1 ? numbers[1] + 1 : Int64(content.size)
-            return (numbers.first ?? 0)..<end
-        }
+        fixture.server.requests.map { $0.bytes(ofContentOf: content.size) }
     }
 
     private static let departures = Departure.allCases.flatMap { departure in

@@ -26,7 +26,7 @@ import Testing
     }
 
     // Where the simulation's thread is kept from running, what another one does for a sleep or a yield can be over before the
-    // task waits for it. That changes nothing, and is no error: the next one may be.
+    // task waits for it. That changes nothing, and the simulation continues until another one is refused.
 
     @Test func taskSleepIsAnErrorAndNoHang() throws {
         let failure = try #require(

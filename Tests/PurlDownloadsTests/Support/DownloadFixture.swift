@@ -115,3 +115,11 @@ extension Downloader.Event {
         }
     }
 }
+
+extension ReceivedRequest {
+    /// The bytes that it asks for, of content of that size.
+    func bytes(ofContentOf size: Int) -> Range<Int64> {
+        let bounds = (fields["Range"] ?? "").dropFirst("bytes=".count).split(separator: "-").compactMap { Int64($0) }
+        return (bounds.first ?? 0)..<(bounds.count > 1 ? bounds[1] + 1 : Int64(size))
+    }
+}
