@@ -77,13 +77,9 @@ struct StreamSinkTests {
         return (url, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
     }
 
-    /// Everything until the writer closes the pipe, read on a thread that may block.
+    /// Everything until the writer closes the pipe.
     private func readToEnd(_ reader: FileHandle) async -> Data {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(returning: (try? reader.readToEnd()) ?? Data())
-            }
-        }
+        await onOwnThread { (try? reader.readToEnd()) ?? Data() }
     }
 
     @Test("A blocked pipe does not delay other tasks")

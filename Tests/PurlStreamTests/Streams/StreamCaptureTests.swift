@@ -153,11 +153,11 @@ struct StreamCaptureTests {
         let (input, output) = try await capture(stage)
         input.open()
         output.open()
-        let captured = StreamWitness.CapturedStreams(input: nil, output: output)
-        let writing = Task.detached { [self] in captured.output.map { write(content.data, to: $0) } }
-        let got = read(content.size, from: input)
-        #expect(await writing.value == content.size)
-        #expect(got.count == content.size && content.matches(got))
+        let captured = StreamWitness.CapturedStreams(input: input, output: output)
+        async let sent = onOwnThread { captured.output.map { write(content.data, to: $0) } }
+        async let got = onOwnThread { captured.input.map { read(content.size, from: $0) } }
+        #expect(await sent == content.size)
+        #expect(await got.map { $0.count == content.size && content.matches($0) } == true)
         input.close()
         output.close()
         await stage.server.waitUntilDisconnected()
@@ -188,12 +188,12 @@ struct StreamCaptureTests {
         let (input, output) = try await capture(stage)
         input.open()
         let captured = StreamWitness.CapturedStreams(input: input, output: nil)
-        let reading = Task.detached {
+        async let reading = onOwnThread {
             var byte: UInt8 = 0
             return captured.input?.read(&byte, maxLength: 1)
         }
         input.close()
-        let got = await reading.value
+        let got = await reading
         #expect(got == 0 || got == -1)
         output.close()
         await stage.server.waitUntilDisconnected()
@@ -231,18 +231,15 @@ struct StreamCaptureTests {
         let task = stage.open()
         task.captureStreams()
         await stage.witness.capture()
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let captured = stage.witness.takeCaptured()
-                for stream in [captured.input, captured.output] as [Stream?] {
-                    stream?.schedule(in: .current, forMode: .default)
-                    stream?.open()
-                    if isRemoved { stream?.remove(from: .current, forMode: .default) }
-                }
-                // The streams are scheduled by then.
-                NetworkThread.waitUntilSettled()
-                continuation.resume()
+        await onOwnThread {
+            let captured = stage.witness.takeCaptured()
+            for stream in [captured.input, captured.output] as [Stream?] {
+                stream?.schedule(in: .current, forMode: .default)
+                stream?.open()
+                if isRemoved { stream?.remove(from: .current, forMode: .default) }
             }
+            // The streams are scheduled by then.
+            NetworkThread.waitUntilSettled()
         }
         await stage.server.waitUntilDisconnected()
     }
@@ -320,12 +317,10 @@ struct StreamCaptureTests {
 
         /// The events on a run loop of its own, until the input ends.
         static func events(of streams: StreamWitness.CapturedStreams) async -> [String] {
-            await withCheckedContinuation { continuation in
-                Thread.detachNewThread {
-                    let listener = Listener(streams)
-                    listener.run()
-                    continuation.resume(returning: listener.events)
-                }
+            await onOwnThread {
+                let listener = Listener(streams)
+                listener.run()
+                return listener.events
             }
         }
 
