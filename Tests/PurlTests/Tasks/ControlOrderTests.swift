@@ -55,23 +55,13 @@ struct ControlOrderTests {
         ) async {
             await withTaskGroup { group in
                 for task in tasks {
-                    group.addTask { await Self.run { first(task) } }
+                    group.addTask { await onOwnThread { first(task) } }
                     group.addTask {
-                        await Self.run {
+                        await onOwnThread {
                             while task.state != state, task.state != .completed { sched_yield() }
                             second(task)
                         }
                     }
-                }
-            }
-        }
-
-        /// Runs the call on a thread of its own.
-        private static func run(_ call: @escaping @Sendable () -> Void) async {
-            await withCheckedContinuation { continuation in
-                Thread.detachNewThread {
-                    call()
-                    continuation.resume()
                 }
             }
         }
