@@ -210,7 +210,7 @@ struct DownloadMirrorTests {
         gate.open()
     }
 
-    /// What the next program's requests can be known by: one of the first may still arrive at a server.
+    /// What the next program's requests can be known by, among those of the first.
     private func next(_ configuration: DownloadConfiguration) -> DownloadConfiguration {
         configuration.session.httpAdditionalHeaders = ["User-Agent": "next"]
         return configuration
