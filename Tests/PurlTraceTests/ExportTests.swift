@@ -160,6 +160,30 @@ struct ExportTests {
         #expect(try CapturedPacket.all(in: capture.data).count < 300)
     }
 
+    @Test("Of connections between the same ports each begins with a sequence number of its own")
+    func samePorts() throws {
+        let client = TransferTrace.Address.network(host: "127.0.0.1", bytes: [127, 0, 0, 1], port: 50_000)
+        let server = TransferTrace.Address.network(host: "127.0.0.1", bytes: [127, 0, 0, 1], port: 80)
+        let kinds: [TransferTrace.Kind] = [
+            .connected(TransferTrace.Connection(local: client, remote: server)),
+            .requestHead(TransferTrace.RequestHead(url: "", method: "GET", target: "/", fields: [], byteCount: 18)),
+            .requestEnd,
+        ]
+        let events = (1...300).flatMap { number in
+            kinds.map {
+                TransferTrace.Event(
+                    nanoseconds: Int64(number), lane: .network, task: number, exchange: number, connection: number,
+                    kind: $0)
+            }
+        }
+        let capture = PacketCapture(TransferTrace.Recording(startDate: Date(timeIntervalSince1970: 0), events: events))
+        let packets = try CapturedPacket.all(in: capture.data)
+        for port: UInt16 in [50_000, 80] {
+            let begins = packets.filter { $0.source == port && $0.flags & 2 != 0 }.map(\.sequence)
+            #expect(begins.count == 300 && Set(begins).count == 300)
+        }
+    }
+
     @Test(
         "Counts of bytes have three digits at most",
         arguments: [

@@ -123,8 +123,8 @@ private struct TCPConversation {
     private let client: Address
     private let server: Address
     /// The next sequence number of each end.
-    private var clientNext: UInt32 = 1000
-    private var serverNext: UInt32 = 5000
+    private var clientNext: UInt32
+    private var serverNext: UInt32
     private var isOpen = false
     private var latest: Int64 = 0
     private var identification: UInt16 = 0
@@ -139,6 +139,10 @@ private struct TCPConversation {
             client = Address(version4: [127, 0, 0, 1], port: UInt16(truncatingIfNeeded: 49_152 + number))
             server = Address(version4: [127, 0, 0, 1], port: 80)
         }
+        // A later connection may have the same ports, and readers take it for the earlier one if its numbers begin as that one's
+        // did. The factor is odd: no two of 2^32 connections begin alike.
+        let first = UInt32(truncatingIfNeeded: number) &* 0x9E37_79B1
+        (clientNext, serverNext) = (first, ~first)
     }
 
     mutating func add(_ exchange: TracedExchange) {
