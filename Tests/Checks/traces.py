@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from haralyzer import HarParser
 from jsonschema import Draft6Validator
@@ -64,10 +65,12 @@ def schema():
 def check_packets(path, entries):
     def fields(shown, *names):
         arguments = [word for name in names for word in ("-e", name)]
-        checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
-        lines = run("tshark", "-r", path, *checks, "-Y", shown, "-T", "fields", *arguments).splitlines()
+        lines = run("tshark", "-r", path, *options, "-Y", shown, "-T", "fields", *arguments).splitlines()
         return [tuple(line.split("\t")) for line in lines]
 
+    # The kernel chooses the ports. Some of them tshark takes for those of another protocol, 57000 for one of IRC.
+    port = urlsplit(entries[0]["request"]["url"]).port
+    options = ["-d", f"tcp.port=={port},http", "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     requests = [(entry["request"]["method"], "/" + entry["request"]["url"].split("/", 3)[3]) for entry in entries]
     statuses = [(str(entry["response"]["status"]),) for entry in entries]
     lengths = [entry["response"]["headersSize"] + entry["response"]["bodySize"] for entry in entries]
@@ -79,7 +82,8 @@ def check_packets(path, entries):
     sent = [entry["request"]["headersSize"] for entry in entries]
     expect(list(received.values()) == [down + up for down, up in zip(lengths, sent)], "tshark finds other lengths")
     expect(fields("ip.checksum.status == 0 || tcp.checksum.status == 0", "frame.number") == [], "a checksum is wrong")
-    expect(fields("tcp.analysis.flags", "frame.number") == [], "a sequence number is wrong")
+    wrong = "tcp.analysis.flags && !tcp.analysis.reused_ports"
+    expect(fields(wrong, "frame.number") == [], "a sequence number is wrong")
 
 
 def expect(condition, sentence):
