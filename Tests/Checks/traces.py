@@ -50,7 +50,8 @@ def check_archive(path):
         total = sum(time for phase, time in entry["timings"].items() if phase != "ssl" and time > 0)
         expect(abs(total - entry["time"]) < 0.001, f"the times of {entry['request']['url']} do not add up")
     found = HarParser(archive).har_data["entries"]
-    expect([entry["response"]["status"] for entry in found] == [200, 206, 206], "haralyzer finds other responses")
+    answers = [entry["response"]["status"] for entry in found]
+    expect_same(answers, [200, 206, 206], "haralyzer finds other responses")
     return entries
 
 
@@ -74,21 +75,26 @@ def check_packets(path, entries):
     requests = [(entry["request"]["method"], "/" + entry["request"]["url"].split("/", 3)[3]) for entry in entries]
     statuses = [(str(entry["response"]["status"]),) for entry in entries]
     lengths = [entry["response"]["headersSize"] + entry["response"]["bodySize"] for entry in entries]
-    expect(fields("http.request", "http.request.method", "http.request.uri") == requests, "tshark finds other requests")
-    expect(fields("http.response", "http.response.code") == statuses, "tshark finds other statuses")
+    expect_same(fields("http.request", "http.request.method", "http.request.uri"), requests, "tshark finds other requests")
+    expect_same(fields("http.response", "http.response.code"), statuses, "tshark finds other statuses")
     received = {}
     for stream, length in fields("tcp.len > 0", "tcp.stream", "tcp.len"):
         received[stream] = received.get(stream, 0) + int(length)
     sent = [entry["request"]["headersSize"] for entry in entries]
-    expect(list(received.values()) == [down + up for down, up in zip(lengths, sent)], "tshark finds other lengths")
-    expect(fields("ip.checksum.status == 0 || tcp.checksum.status == 0", "frame.number") == [], "a checksum is wrong")
+    totals = [down + up for down, up in zip(lengths, sent)]
+    expect_same(list(received.values()), totals, "tshark finds other lengths")
+    expect_same(fields("ip.checksum.status == 0 || tcp.checksum.status == 0", "frame.number"), [], "a checksum is wrong")
     wrong = "tcp.analysis.flags && !tcp.analysis.reused_ports"
-    expect(fields(wrong, "frame.number") == [], "a sequence number is wrong")
+    expect_same(fields(wrong, "frame.number"), [], "a sequence number is wrong")
 
 
 def expect(condition, sentence):
     if not condition:
         sys.exit(f"error: {sentence}")
+
+
+def expect_same(found, expected, sentence):
+    expect(found == expected, f"{sentence}: {found} instead of {expected}")
 
 
 main()
