@@ -67,14 +67,18 @@ struct StreamSinkTests {
 
     // MARK: Pipes
 
-    /// A named pipe that is open for reading. Opening it for writing does not block, writing does when it is full.
-    private func makePipe(in sandbox: Sandbox) throws -> (url: URL, reader: FileHandle) {
+    /// A named pipe. Opening it for writing waits for a reader, and writing does when it is full.
+    private func makePipe(in sandbox: Sandbox) -> URL {
         let url = sandbox.file("pipe")
         #expect(mkfifo(url.path, 0o600) == 0)
-        let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        return url
+    }
+
+    /// Opens a pipe for reading, and returns when a writer has opened it: reading ends at once as long as there is none.
+    private func openReader(of pipe: URL) async -> FileHandle {
+        let descriptor = await onOwnThread { open(pipe.path, O_RDONLY | O_CLOEXEC) }
         #expect(descriptor >= 0)
-        #expect(fcntl(descriptor, F_SETFL, 0) == 0)
-        return (url, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
     /// Everything until the writer closes the pipe.
@@ -88,11 +92,12 @@ struct StreamSinkTests {
         let content = GeneratedContent(size: 5_000_000, seed: 4)
         bench.answer(.generated(content))
         bench.server.route("/other", bench.good)
-        let (pipe, reader) = try makePipe(in: bench.sandbox)
+        let pipe = makePipe(in: bench.sandbox)
         let witness = Witness()
         let session = bench.sandbox.session(witness)
         let stream = try #require(OutputStream(toFileAtPath: pipe.path, append: true))
         let blocked = session.dataTask(with: bench.url, writingTo: OutputStreamSink(stream)).resumed()
+        let reader = await openReader(of: pipe)
         await witness.wait { $0 == [.response(200)] }
 
         // While the pipe is not read, other tasks complete: data, downloads and other sinks.
@@ -122,11 +127,12 @@ struct StreamSinkTests {
     func blockedCancelled() async throws {
         let bench = try SinkBench(.outputStream)
         bench.answer(.generated(size: 5_000_000))
-        let (pipe, reader) = try makePipe(in: bench.sandbox)
+        let pipe = makePipe(in: bench.sandbox)
         let witness = Witness()
         let session = bench.sandbox.session(witness)
         let stream = try #require(OutputStream(toFileAtPath: pipe.path, append: true))
         let blocked = session.dataTask(with: bench.url, writingTo: OutputStreamSink(stream)).resumed()
+        let reader = await openReader(of: pipe)
         await bench.server.wait { $0.requests.last?.bytesSent ?? 0 > 1_000_000 }
         blocked.cancel()
         // The connection is closed at once.
