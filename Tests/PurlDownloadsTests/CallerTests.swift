@@ -169,7 +169,7 @@ struct CallerTests {
 
     @Test("Listeners of either caller receive the progress, and their own end")
     func listeners() async throws {
-        let url = fixture.server.route("/f", stalled)
+        let url = fixture.server.route("/f", reply.delayed(until: gate))
         let manager = fixture.manager()
         let events = [right, wrong].map { manager.download(url, sha256: $0).events }
         gate.open()
