@@ -257,8 +257,11 @@ struct FinishedFileTests {
     func cancelled() async throws {
         let after = try await kill(in: .file(700_000))
         let witness = Witness()
-        let session = after.makeSession(witness)
+        let clock = ManualClock()
+        let session = after.makeSession(witness) { $0.graceClock = clock }
         session.invalidateAndCancel()
+        await clock.waitForDeadlines()
+        clock.advance(by: .milliseconds(250))
         await witness.wait { $0.last == .invalid }
         #expect(witness.events == [.completed(.cancelled), .eventsFinished, .invalid])
         await expectNothingLeft(in: after, false)

@@ -75,12 +75,15 @@ struct IdentifierOwnershipTests {
 
     @Test("Tasks that the second session resumes at once report to its delegate, before it is invalid")
     func secondsTasksAtOnce() async throws {
+        let clock = ManualClock()
         let first = home.makeSession()
-        let second = home.makeSession(witness)
+        let second = home.makeSession(witness) { $0.graceClock = clock }
         let tasks: [URLSessionTask] = [
             second.downloadTask(with: server.url("/file")), second.dataTask(with: server.url("/file")),
         ]
         for task in tasks { task.resume() }
+        await witness.completion(of: 2)
+        clock.advance(by: .milliseconds(250))
         await witness.wait { $0.last == .invalid }
         #expect(witness.events.count == 3)
         for task in tasks {
@@ -286,6 +289,7 @@ struct SessionFolderTests {
         #expect(await witness.error()?.code == .backgroundSessionInUseByAnotherProcess)
         lock.unlock()
 
+        configuration.graceClock = ManualClock()
         let session = URLSession(configuration: configuration)
         #expect(await session.allTasks.map(\.taskIdentifier) == [7])
         #expect(

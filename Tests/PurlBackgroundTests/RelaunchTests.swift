@@ -85,10 +85,24 @@ struct RelaunchTests {
         #expect(after.partialNames == [])
     }
 
+    @Test("A session that has been asked for its tasks and is invalid is released, however long it would have waited")
+    func released() async throws {
+        let killed = try await KilledDownload()
+        weak var session: URLSession?
+        do {
+            let launch = await Launch(killed.home)
+            session = launch.session
+            _ = await launch.events()
+            await launch.end()
+        }
+        await NetworkThread.settle { session == nil }
+        #expect(session == nil)
+    }
+
     @Test("Every task list shows the download, each time it is asked")
     func lists() async throws {
         let killed = try await KilledDownload()
-        let session = killed.home.makeSession(witness)
+        let session = killed.home.makeSession(witness) { $0.graceClock = ManualClock() }
         let lists = await withCheckedContinuation { continuation in
             session.getTasksWithCompletionHandler { continuation.resume(returning: ($0, $1, $2)) }
         }

@@ -14,7 +14,7 @@ struct BackgroundProviderTests {
         defer { stage.removeFolder() }
         await #expect(processExitsWith: .success) { [program = stage.program as BackgroundProgram] in
             program.setDefault()
-            let session = program.session()
+            let session = program.session(ManualClock())
             #expect(await session.allTasks.count == 1)
             #expect(await program.end() == .finished(bytes: 300_000))
         }
@@ -74,11 +74,13 @@ private struct BackgroundProgram: Codable, Sendable {
 
     func setDefault() { URLSessionConfiguration.defaultTLSProvider = SystemTLS(trusting: root) }
 
-    func session() -> URLSession {
+    /// - Parameter clock: By one that stands still the session waits to be asked for its tasks.
+    func session(_ clock: (any Clock<Duration>)? = nil) -> URLSession {
         let configuration = URLSessionConfiguration.background(withIdentifier: "film")
         configuration.backgroundSessionsDirectory = folder
         configuration.partialDownloadsDirectory = folder.appendingPathComponent("Partials")
         configuration.continuesDownloadsAfterRelaunch = true
+        configuration.graceClock = clock
         configuration.proxyVariables = [:]
         return URLSession(configuration: configuration, delegate: Observer.shared, delegateQueue: nil)
     }

@@ -132,6 +132,8 @@ struct Launch {
         session = home.makeSession(witness) { configuration in
             configuration.continuesDownloadsAfterRelaunch = continuing
             configuration.timeoutIntervalForResource = limit
+            // It waits to be asked, however late that is.
+            configuration.graceClock = ManualClock()
         }
         tasks = await session.allTasks
     }
@@ -202,7 +204,8 @@ struct KilledDownload {
         if start != Self.path { server.route(start, .redirect(to: Self.path)) }
         let before = BackgroundHome(in: sandbox ?? Sandbox())
         let witness = Witness()
-        let session = before.makeSession(witness)
+        // Where only the beginning is recorded, the second never passes after which a checkpoint is.
+        let session = before.makeSession(witness) { if recorded == .beginning { $0.clock = ManualClock() } }
         let task = session.downloadTask(with: request(server.url(start)))
         prepare(task)
         task.resume()

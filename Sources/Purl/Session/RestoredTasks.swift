@@ -1,4 +1,5 @@
 import Foundation
+internal import PurlConnections
 internal import PurlIO
 import Synchronization
 
@@ -28,14 +29,17 @@ final class RestoredTasks: Sendable {
                 // Where all are suspended, no last call follows that would say so.
                 if state.unfinished.isEmpty { state.calls.append { session.reportFinishedEvents() } }
             }
-            Self.afterGrace { self.deliver(on: session.queue) }
+            // Until the calls are made they keep the session.
+            Self.afterGrace(by: session.settings.graceClock) { [weak session] in
+                if let session { self.deliver(on: session.queue) }
+            }
         }
         return tasks
     }
 
     /// Runs `body` when the program has had time for what it does first with a new session: ask for its tasks, or make some.
-    static func afterGrace(_ body: @escaping @NetworkActor () -> Void) {
-        NetworkActor.post { _ = EventLoop.shared.schedule(after: .milliseconds(250), body) }
+    static func afterGrace(by clock: SessionClock, _ body: @escaping @Sendable @NetworkActor () -> Void) {
+        NetworkActor.post { _ = clock.schedule(after: .milliseconds(250), body) }
     }
 
     /// Puts the calls about the tasks into the delegate queue, the first time.

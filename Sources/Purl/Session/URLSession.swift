@@ -128,7 +128,7 @@ open class URLSession: NSObject, @unchecked Sendable {
             let failure = TransferFailure.sessionRefused(refusal)
             registry.refuseAll(failure)
             // The delegate is released with its last call: tasks that the program makes at once have theirs before.
-            RestoredTasks.afterGrace { self.finishInvalidation(failure.urlError(for: nil)) }
+            RestoredTasks.afterGrace(by: settings.graceClock) { self.finishInvalidation(failure.urlError(for: nil)) }
         }
     }
 

@@ -53,6 +53,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         var rateClock: (any RateClock)?
         var clock = SessionClock.system
         var trace: TransferTrace?
+        /// The clock by which a background session waits to be asked for its tasks; tests let it stand.
+        var graceClock = SessionClock.system
         /// The file system of partial files and journals; tests replace it.
         var files: any FileLayer = SystemFiles()
         var connector: (any Connector)?
@@ -456,10 +458,7 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     /// (``URLSessionTask/earliestBeginDate``, cookies, the cache) and for metrics.
     open var clock: (any Clock<Duration>)? {
         get { snapshot.clock.custom?.clock }
-        set {
-            let clock = newValue.map { SessionClock.custom(CustomClock($0)) } ?? .system
-            values.withLock { $0.clock = clock }
-        }
+        set { values.withLock { $0.clock = SessionClock(newValue) } }
     }
 
     // MARK: Connections of another kind
@@ -518,6 +517,12 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
     }
 
     // MARK: For tests
+
+    /// The clock by which a background session waits to be asked for the tasks of an earlier process; `nil` for the system's.
+    package var graceClock: (any Clock<Duration>)? {
+        get { snapshot.graceClock.custom?.clock }
+        set { values.withLock { $0.graceClock = SessionClock(newValue) } }
+    }
 
     /// The file system of partial files and journals.
     package var files: any FileLayer {

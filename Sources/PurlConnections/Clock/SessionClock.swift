@@ -6,6 +6,11 @@ package enum SessionClock: Sendable {
     case system
     case custom(CustomClock)
 
+    /// A clock of the program's own; `nil` for the loop's.
+    package init(_ clock: (any Clock<Duration>)?) {
+        self = clock.map { .custom(CustomClock($0)) } ?? .system
+    }
+
     package var custom: CustomClock? {
         switch self {
         case .system: nil
