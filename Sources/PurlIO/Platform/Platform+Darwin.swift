@@ -7,6 +7,7 @@
         typealias PollCount = nfds_t
 
         static let shutdownWrite = SHUT_WR
+        static let shutdownBoth = SHUT_RDWR
         static let shutdownRead = SHUT_RD
         /// Receives bytes and leaves them there.
         static let peek = MSG_PEEK

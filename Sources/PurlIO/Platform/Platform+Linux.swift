@@ -12,6 +12,7 @@
         typealias PollCount = nfds_t
 
         static let shutdownWrite = Int32(SHUT_WR)
+        static let shutdownBoth = Int32(SHUT_RDWR)
         static let shutdownRead = Int32(SHUT_RD)
         /// Receives bytes and leaves them there.
         static let peek = CLINUX_MSG_PEEK

@@ -56,7 +56,11 @@
     }
 
     private static func close(_ channel: Channel, _ address: SocketAddress) {
-        if channel.isOpen { unlinkPath(of: address) }
+        if channel.isOpen {
+            unlinkPath(of: address)
+            // A process that is being started has a copy of the descriptor for a moment, which would listen until then.
+            _ = shutdown(channel.descriptor.rawValue, Platform.shutdownBoth)
+        }
         channel.close()
     }
 

@@ -21,6 +21,22 @@ import Testing
         listener.close()
     }
 
+    /// A process that is being started has one for a moment.
+    @Test(arguments: [SocketAddress.Family.ipv4, .ipv6])
+    func aCopyOfAClosedSocketDoesNotListen(family: SocketAddress.Family) throws {
+        let loop = PollerKind.native.makeLoop()
+        let listener = try ListeningSocket(Loopback.any(family), loop: loop) { _ in }
+        let copies = (0..<getdtablesize()).compactMap { descriptor in
+            SocketAddress.asking { getsockname(descriptor, $0, $1) } == listener.address ? dup(descriptor) : nil
+        }
+        defer { for copy in copies { _ = Platform.closeDescriptor(copy) } }
+        #expect(!copies.isEmpty)
+        listener.close()
+        #expect(throws: SystemError(code: ECONNREFUSED, operation: "connect")) {
+            try PlainSocket(family).finishConnecting(to: listener.address)
+        }
+    }
+
     #if os(Linux)
         @Test(arguments: [SocketAddress.Family.ipv4, .ipv6])
         func aClosedSocketKeepsItsPort(family: SocketAddress.Family) throws {

@@ -34,6 +34,17 @@ final class PlainSocket: Sendable {
         _ = address.withSystemAddress { connect(descriptor.rawValue, $0, $1) }
     }
 
+    /// Waits for the connection.
+    func finishConnecting(to address: SocketAddress) throws(SystemError) {
+        startConnecting(to: address)
+        var ready = pollfd(fd: descriptor.rawValue, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&ready, 1, -1)
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor.rawValue, Platform.socketLevel, SO_ERROR, &code, &size)
+        if code != 0 { throw SystemError(code: code, operation: "connect") }
+    }
+
     func listenWithoutQueue() {
         _ = listen(descriptor.rawValue, 0)
     }
@@ -124,4 +135,14 @@ enum OpenSockets {
             return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
         }
     }
+}
+
+/// Tries a call until it returns something or throws: the end that a test has closed is open for a moment longer where a process
+/// that another test starts has a copy of it.
+@NetworkActor func untilClosed<Value>(_ call: () throws -> Value?) rethrows -> Value? {
+    while !Task.isCancelled {
+        if let value = try call() { return value }
+        sched_yield()
+    }
+    return nil
 }
