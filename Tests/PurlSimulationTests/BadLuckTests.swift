@@ -1,10 +1,11 @@
 import Foundation
 import Purl
 import PurlDownloads
-import PurlSimulation
 import PurlTesting
 import Synchronization
 import Testing
+
+@testable import PurlSimulation
 
 /// Each kind of bad luck by itself: it happens, and a program that tries again succeeds.
 @Suite struct BadLuckTests {
@@ -152,6 +153,19 @@ import Testing
             }
         }
         #expect(others.withLock { $0 } == [])
+    }
+
+    /// On another thread the program may meet with it and end before the scheduler looks again.
+    @Test func aRefusalThatTheProgramEndsWithIsTheReason() {
+        let scheduler = Scheduler(1, limits: Simulation.Limits())
+        scheduler.run {
+            scheduler.refuseFromOutside("an actor")
+            return true
+        }
+        guard case .refused("an actor")? = scheduler.failure else {
+            Issue.record("\(String(describing: scheduler.failure))")
+            return
+        }
     }
 
     @Test func credentialsAreNotSentWhereASecureServerRedirectsToAnotherHost() throws {

@@ -95,6 +95,8 @@ final class Scheduler: @unchecked Sendable {
             if steps >= limits.steps { fail(.tooLong("\(steps) steps, and no end")) }
             if time >= limits.duration.nanoseconds { fail(.tooLong("\(elapsed) have passed, and no end")) }
         }
+        // On another thread the program may have ended because of it since the last look.
+        if failure == nil, let reason = refusalFromOutside.withLock({ $0 }) { fail(.refused(reason)) }
     }
 
     /// Lets what the program has left in motion come to rest, for a while, and looks whether something is left that should not.
