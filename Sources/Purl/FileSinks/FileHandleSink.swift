@@ -361,7 +361,8 @@ public final class FileHandleSink: FileSink, PipedSink, ConcurrentSink, Exclusiv
     /// - Parameter record: The record; `nil` removes it.
     public func saveRecord(_ record: Data?) throws {
         try withFile { _ in }
-        try state.withLock { $0.record }?.save(record)
+        // Not where the file has just been moved away from.
+        try state.withLock { try $0.record?.save(record) }
     }
 
     package func synchronizeRecord() throws {

@@ -120,7 +120,7 @@ struct FileHandleSinkTests {
         session.dataTask(with: bench.url, writingTo: sink).resume()
         await gate.reached()
         await witness.wait { $0 == [.response(200)] }
-        // The file is there from the moment the task looked into it.
+        // Its writer creates the file and the record at this moment, or has done so.
         try sink.move(to: moved)
         gate.open()
         await witness.completion()
