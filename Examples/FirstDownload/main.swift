@@ -50,6 +50,6 @@ let task =
 signal(SIGINT, SIG_IGN)
 let interruption = DispatchSource.makeSignalSource(signal: SIGINT, queue: .main)
 interruption.setEventHandler { task.cancel(byProducingResumeData: { _ in }) }
+interruption.setRegistrationHandler { task.resume() }  // from now on Ctrl-C pauses it
 interruption.resume()
-task.resume()
 dispatchMain()
