@@ -47,9 +47,12 @@ struct PutTests {
     ) async throws -> (exitCode: Int32, lines: [String]) {
         let (process, _) = try await putStalled(file, at: offset, options + ["-v"])
         var lines: [String] = []
+        var isSaved = false
         for await line in process.lines {
             lines.append(line)
-            guard line.hasPrefix("* observeResumeData: saved as ") else { continue }
+            // It is saved once more at the end, and a second signal would end the process at once.
+            guard !isSaved, line.hasPrefix("* observeResumeData: saved as ") else { continue }
+            isSaved = true
             try await change()
             process.signal(signal)
         }

@@ -98,7 +98,11 @@ struct SeveralTests {
             if line.hasPrefix("a.bin: complete, ") { isFirstComplete = true }
             // After more than a second their records have been saved.
             if let name = line.first, let percent = Self.percent(line), percent >= 60 { halfway.insert(name) }
-            if isFirstComplete, halfway.isSuperset(of: ["b", "c"]) { process.signal(SIGKILL) }
+            if isFirstComplete, halfway.isSuperset(of: ["b", "c"]) {
+                // The last one has been locked before it is requested.
+                await server.wait { $0.requests.contains { $0.path == "/d.bin" } }
+                process.signal(SIGKILL)
+            }
         }
         #expect(await process.exitCode == -SIGKILL)
         #expect(

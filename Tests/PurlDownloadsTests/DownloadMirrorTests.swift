@@ -46,20 +46,26 @@ struct DownloadMirrorTests {
     }
 
     /// Fetches the file, of which the first server sends a part, and the rest when the mirror has answered.
-    private func fetch(mirrored: Reply) async throws -> Downloader {
+    ///
+    /// - Parameter dropping: The rest comes when the mirror has been dropped.
+    private func fetch(mirrored: Reply, dropping: Bool = false) async throws -> Downloader {
         let gate = ServerGate()
         let url = stalledURL(until: gate)
         mirror.route("/copy", mirrored)
         let downloader = downloader(url, sha256: right)
         downloader.start()
         await mirror.wait { $0.completeRequests > 0 }
+        while dropping, downloader.droppedMirrors.isEmpty, !Task.isCancelled { await Task.yield() }
         gate.open()
         try await expectFile(downloader)
         return downloader
     }
 
+    /// The first response has a part of its bytes until the gate opens, and the others all but the last one: no connection is
+    /// free for what another has begun.
     private func stalledURL(until gate: ServerGate) -> URL {
-        fixture.server.route("/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1))
+        fixture.server.route(
+            "/f", reply(content, "v1").stalled(afterBytes: 1 << 20, until: gate, times: 1).unfinished(until: gate))
     }
 
     @Test("A caller that comes second brings its mirrors and its digest", arguments: [true, false])
@@ -195,7 +201,7 @@ struct DownloadMirrorTests {
     func dropped(hasRanges: Bool) async throws {
         let shorter = GeneratedContent(size: 4 << 20, seed: 4)
         let downloader = try await fetch(
-            mirrored: hasRanges ? reply(shorter, "copy") : reply(content, "copy").ignoringRange())
+            mirrored: hasRanges ? reply(shorter, "copy") : reply(content, "copy").ignoringRange(), dropping: true)
         #expect(downloader.droppedMirrors[mirror.url("/copy")]?.hasSuffix(".") == true)
     }
 
@@ -226,7 +232,7 @@ struct DownloadMirrorTests {
             "/elsewhere",
             reply(content, "copy").field(
                 "Content-Digest", "sha-256=:\(Data(repeating: 1, count: 32).base64EncodedString()):"))
-        let downloader = try await fetch(mirrored: .redirect(302, to: "/elsewhere"))
+        let downloader = try await fetch(mirrored: .redirect(302, to: "/elsewhere"), dropping: true)
         #expect(Set(downloader.droppedMirrors.keys) == [mirror.url("/copy")])
     }
 
@@ -251,7 +257,7 @@ struct DownloadMirrorTests {
     func relaunch() async throws {
         let gate = ServerGate()
         let url = stalledURL(until: gate)
-        mirror.route("/copy", reply(content, "copy"))
+        mirror.route("/copy", reply(content, "copy").unfinished(until: gate))
         try await leave(url, gate)
         let manager = DownloadManager(configuration: next(configuration()))
         let second = try #require(manager.downloads.first)
@@ -268,7 +274,7 @@ struct DownloadMirrorTests {
     func withoutItem() async throws {
         let gate = ServerGate()
         let url = stalledURL(until: gate)
-        mirror.route("/copy", reply(other, "copy"))
+        mirror.route("/copy", reply(other, "copy").unfinished(until: gate))
         try await leave(url, gate)
         let alone = fixture.downloader(url)
         try FileManager.default.removeItem(at: fixture.item(alone))
@@ -306,4 +312,9 @@ struct DownloadMirrorTests {
         #expect(JoinedBytes.origin(of: url) == url)
         #expect(JoinedBytes.sha256(in: url) == nil)
     }
+}
+
+extension Reply {
+    /// Without its last byte until the gate opens.
+    fileprivate func unfinished(until gate: ServerGate) -> Reply { stalled(at: .beforeLastBytes(1), until: gate) }
 }

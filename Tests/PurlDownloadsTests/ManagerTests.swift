@@ -137,10 +137,13 @@ struct ManagerTests {
             await gate.reached(times: round)
             await download.hasReceived(40_000)
             if round.isMultiple(of: 2) { download.pause() }
+            let head = ServerGate()
+            fixture.server.route("/f", reply.delayed(until: head).stalled(afterBytes: 40_000, until: gate))
             download.cancelAndDelete()
             let next = manager.download(url)
             #expect(next !== download)
             #expect(next.bytesReceived == 0)
+            head.open()
             // The files are no longer those of the deleted download.
             download.cancelAndDelete()
             #expect(ItemFile.read(fixture.item(next)) != nil)

@@ -286,9 +286,11 @@ struct UnusableFileTests {
 
     @Test("A pipe is read once, by `prepare` or by the first of several connections", arguments: [true, false])
     func pipeOfRoots(isPrepared: Bool) async throws {
+        let pem = [UInt8](try Self.authority.rootPEM.utf8)
         var ends: [Int32] = [0, 0]
         #expect(Foundation.pipe(&ends) == 0)
-        let pem = [UInt8](try Self.authority.rootPEM.utf8)
+        // Not for the processes of other tests: as long as one has the end for writing, there is no end of the text.
+        for end in ends { #expect(fcntl(end, F_SETFD, FD_CLOEXEC) == 0) }
         #expect(write(ends[1], pem, pem.count) == pem.count)
         close(ends[1])
         defer { close(ends[0]) }

@@ -181,13 +181,16 @@ final class SettingsTests {
     }
 
     @Test("Secrets of connections are written only where a file is named, which is its owner's alone")
-    func keyLog() throws {
+    func keyLog() async throws {
+        // The environment is the whole process's.
+        await #expect(processExitsWith: .success) { [folder = folder as URL] in
+            setenv("SSLKEYLOGFILE", folder.appending(path: "environment.log").path, 1)
+            let identity = try SettingsTests.authority.issue(.valid(for: ["localhost"]))
+            #expect(try MemoryPair(.trusting(SettingsTests.authority), identity).outcome == .trusted)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
         let identity = try Self.authority.issue(.valid(for: ["localhost"]))
         let file = folder.appending(path: "keys.log")
-        setenv("SSLKEYLOGFILE", folder.appending(path: "environment.log").path, 1)
-        defer { unsetenv("SSLKEYLOGFILE") }
-        #expect(try MemoryPair(.trusting(Self.authority), identity).outcome == .trusted)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
         let provider = try SystemTLS.trusting(Self.authority) { $0.keyLogFile = file.path }
         #expect(try MemoryPair(provider, identity).outcome == .trusted)
         let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")

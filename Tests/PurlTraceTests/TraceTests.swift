@@ -63,6 +63,7 @@ struct TraceTests {
         task.trace = traced.trace
         #expect(task.taskIdentifier == 1)
         _ = try await other.data(from: url)
+        await traced.trace.waits { $0.kind.ends(.continuation) }
         let made = traced.trace.events.filter { if case .made = $0.kind { true } else { false } }
         #expect(made.map(\.task) == [1, 2, 2, 3])
         traced.trace.removeAll()
@@ -83,8 +84,9 @@ struct TraceTests {
 
     @Test("The time for a page grows with the number of events, not with its square", arguments: open)
     func manyEvents(name: String, event: @Sendable (Int) -> (task: Int, kind: TransferTrace.Kind)) {
-        let few = Self.secondsForPage(of: (0..<1_000).map(event))
-        let many = Self.secondsForPage(of: (0..<8_000).map(event))
+        // What else the machine does only makes it longer.
+        let few = (0..<3).map { _ in Self.secondsForPage(of: (0..<1_000).map(event)) }.min() ?? 0
+        let many = (0..<3).map { _ in Self.secondsForPage(of: (0..<8_000).map(event)) }.min() ?? 0
         // 8 times as long, or 64 times.
         #expect(many < 24 * few)
     }

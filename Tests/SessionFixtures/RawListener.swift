@@ -150,7 +150,10 @@ final class RawPeer: TransportHandler {
     }
 
     /// Returns when the client, which runs on the same thread, has received what was sent.
-    func othersTurn() async { await pause(.zero) }
+    func othersTurn() async {
+        let turn = EventLoop.shared.turns
+        repeat { await pause(.zero) } while !EventLoop.shared.hasDeliveredAll(since: turn)
+    }
 
     /// Ends the connection so that the client sees a reset.
     func reset() { socket.reset() }

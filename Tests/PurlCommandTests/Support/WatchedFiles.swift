@@ -11,13 +11,17 @@ struct InProcessGet {
     /// What it has printed.
     let lines: [String]
 
-    init(_ url: URL, _ options: [String] = [], in folder: TemporaryFolder, through files: any FileLayer) async throws {
+    init(
+        _ url: URL, _ options: [String] = [], in folder: TemporaryFolder, through files: any FileLayer,
+        clock: (any Clock<Duration>)? = nil
+    ) async throws {
         guard case .get(let options) = try Command(arguments: ["get", url.absoluteString] + options) else {
             (outcome, lines) = (.notBegun, [])
             return
         }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.files = files
+        configuration.clock = clock
         let session = URLSession(configuration: configuration)
         defer { session.finishTasksAndInvalidate() }
         // Not a pipe: processes that other tests start may inherit it, and nothing would end its text.

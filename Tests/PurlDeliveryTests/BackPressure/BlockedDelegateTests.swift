@@ -147,8 +147,10 @@ struct BlockedDelegateTests {
         let check = BodyCheck(content) { _ in barrier.pass() }
         let clock = ManualClock()
         let session = sandbox.session(check) { $0.clock = clock }
-        session.dataTask(with: URLRequest(url: server.url("/big"), timeoutInterval: 2)).resume()
+        let task = session.dataTask(with: URLRequest(url: server.url("/big"), timeoutInterval: 2)).resumed()
         await barrier.reached()
+        // Until then it reads on, which is progress.
+        await NetworkThread.settle { task.countOfBytesReceived >= Int64(Self.limit) }
         try await clock.pass(3)
         #expect(!check.isOver)
         barrier.open()

@@ -20,9 +20,16 @@ import Testing
         }
     }
 
+    /// The system acknowledges by itself after 40 ms. What has taken longer is another case, and is tried again.
     @Test(arguments: Fate.allCases, [SocketAddress.Family.ipv4, .ipv6])
     func aConnectionKnowsWhatWasAcknowledged(fate: Fate, family: SocketAddress.Family) throws {
+        while !(try expectDelivery(fate, family)), !Task.isCancelled {}
+    }
+
+    /// False where the system may have acknowledged by itself.
+    private func expectDelivery(_ fate: Fate, _ family: SocketAddress.Family) throws -> Bool {
         let loop = PollerKind.native.makeLoop()
+        let start = MonotonicTime.current
         let (client, server) = try TCP.connect(family, on: loop)
         // As after a first request and its response: acknowledgements are late from then on.
         try exchange(client, server)
@@ -36,11 +43,13 @@ import Testing
             fate == .closedAfterReading ? server.close() : server.reset()
         case .closedUnread: server.close()
         }
+        guard MonotonicTime.current - start < .milliseconds(30) else { return false }
         // What the server does may take the system a moment, also on this machine.
         while client.delivery != fate.state, !Task.isCancelled { sched_yield() }
         #expect(client.delivery == fate.state)
         client.close()
         #expect(client.delivery == nil)
+        return true
     }
 
     private func exchange(_ client: StreamSocket, _ server: StreamSocket) throws {

@@ -25,6 +25,8 @@ struct Pipe: ~Copyable {
     init() {
         var ends: [Int32] = [-1, -1]
         pipe(&ends)
+        // Not for the processes of other tests, which would keep them open.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         reader = Descriptor(owning: ends[0])
         writer = Descriptor(owning: ends[1])
     }

@@ -92,10 +92,14 @@ struct ResolverTests {
     @Test("The hook sees each socket with its address before it connects, and may bind it")
     func hook() async throws {
         let seen = LockedValue<[TransportAddress]>([])
+        // The second address has its turn after 250 ms, also where the hook has not begun with the first.
+        let (firsts, first) = AsyncStream.makeStream(of: Void.self)
         let session = sandbox.session(witness) {
             $0.resolver = AnyResolver { _ in ["127.0.0.3", "127.0.0.1"] }
             $0.prepareSocket = { socket, address in
+                if address.address == "127.0.0.1" { for await _ in firsts { break } }
                 seen.withLock { $0.append(address) }
+                first.yield()
                 var source = sockaddr_in()
                 source.sin_family = sa_family_t(AF_INET)
                 source.sin_addr.s_addr = UInt32(0x7F00_0009).bigEndian

@@ -84,6 +84,8 @@ struct SessionClockTests {
             let session = URLSession(configuration: configuration)
             _ = try await session.data(from: url)
             session.finishTasksAndInvalidate()
+            // The end of the call is recorded after the call has returned.
+            await NetworkThread.settle()
             clock.advance(by: .milliseconds(1))
         }
         #expect(Set(trace.events.map(\.time)) == [.zero, .milliseconds(1)])

@@ -70,6 +70,7 @@ struct StubCachingTests {
         }
         #expect(stored?.data == (isStored ? Data("one two".utf8) : nil))
         #expect(stored?.storagePolicy == (isStored ? policy : nil))
+        await Stub.wait(for: 2, url)
         #expect(Stub.calls(url) == ["start", "stop"])
     }
 
