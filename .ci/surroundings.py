@@ -1,9 +1,11 @@
 """What the programs that CI starts find around them."""
 
 import os
+import random
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 
 def environment(**changes):
@@ -36,7 +38,15 @@ def stop(process):
         process.wait()
 
 
+GIVEN_PORTS = set()
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nothing listens on, and that the system gives to no program which asks for any port."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(first // 2, first)
+        with socket.socket() as probe:
+            if port not in GIVEN_PORTS and probe.connect_ex(("127.0.0.1", port)) != 0:
+                GIVEN_PORTS.add(port)
+                return port

@@ -5,7 +5,7 @@ import socket
 import subprocess
 
 from report import CheckFailed, expect, wait_until
-from servers import free_port
+from surroundings import free_port
 from surroundings import environment
 
 # Above what the checks take one by one: 5 s.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from report import CheckFailed, wait_until
+from surroundings import free_port
 
 # Debian keeps servers outside an ordinary user's PATH.
 SEARCH_PATH = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
@@ -100,12 +101,6 @@ class WebServer:
 def parse_log_line(line):
     status, sent, range_field, content_range, path = line.split("\t")
     return LoggedRequest(int(status), int(sent) if sent.isdigit() else 0, range_field, content_range, path)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Nginx(WebServer):

@@ -24,10 +24,10 @@ from checks import make_random_file  # noqa: E402
 from client import Purl, digest  # noqa: E402
 from interruptions import InterruptedDownload  # noqa: E402
 from refusals import Refusals  # noqa: E402
-from report import Report, expect  # noqa: E402
+from report import Report, expect, wait_until  # noqa: E402
 from secure_servers import OpenSSLServer, SecureNginx, read_head, secured  # noqa: E402
-from servers import Nginx, free_port  # noqa: E402
-from surroundings import environment, start, stop  # noqa: E402
+from servers import Nginx  # noqa: E402
+from surroundings import environment, free_port, start, stop  # noqa: E402
 from verdicts import Verdicts  # noqa: E402
 
 
@@ -168,14 +168,18 @@ class Run:
         return f"{self.options.size / 1e6:.0f} MB in {time.monotonic() - began:.1f} s"
 
     def many(self, nginx):
+        before = len(nginx.handshakes())
         line = self.subject("--times", "64", nginx.url("middle.bin"))
         expect(line == f"ok 200 {64 * 3_000_000}", line)
+        wait_until(lambda: len(nginx.handshakes()) >= before + 64, "64 responses in nginx's log")
         return line
 
     def resumption(self, nginx):
         before = len(nginx.handshakes())
         line = self.subject(*[nginx.url("small.txt")] * 10)
         expect(line == "\n".join(["ok 200 15"] * 10), line)
+        # It logs what it has sent already.
+        wait_until(lambda: len(nginx.handshakes()) >= before + 10, "ten handshakes in nginx's log")
         made = nginx.handshakes()[before:]
         resumed = sum(entry[1] == "r" for entry in made)
         expect(resumed == 9, f"{made}")

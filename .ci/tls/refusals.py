@@ -90,7 +90,7 @@ class Refusals:
     def is_refused(self, make, code, part, curl_refuses=True):
         with make as server:
             url = server.url("small.txt")
-            line = self.subject("--timeout", "1", url)
+            line = self.subject("--timeout", "1" if code == TIMED_OUT else "20", url)
             word, found, sentence = (line.split(" ", 2) + ["", ""])[:3]
             codes = code if isinstance(code, tuple) else (code,)
             expect(word == "error" and int(found) in codes and part in sentence, line)

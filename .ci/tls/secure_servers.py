@@ -6,7 +6,8 @@ import subprocess
 import threading
 
 from report import wait_until
-from servers import Nginx, free_port
+from servers import Nginx
+from surroundings import free_port
 
 
 class SecureNginx(Nginx):

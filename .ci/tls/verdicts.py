@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from authority import openssl
 from report import expect, wait_until
 from secure_servers import SecureNginx, is_listening
-from servers import free_port
+from surroundings import free_port
 
 HOST = "www.example.test"
 
