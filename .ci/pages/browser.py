@@ -18,14 +18,14 @@ BROWSERS = ["/usr/lib/chromium/chromium-headless-shell", "chromium", "chromium-b
 class Tab:
     """A page of a browser."""
 
-    def __init__(self, address, target=None):
+    def __init__(self, address):
         self.address = address
         self.socket = connect(address, max_size=None)
         self.numbers = itertools.count(1)
         self.events = []
         self.session = None
         self.url = None
-        target = target or self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
+        target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Network", "Log", "Accessibility"]:
             self.call(f"{domain}.enable")
@@ -109,7 +109,7 @@ class Tab:
 
 
 class Browser(Tab):
-    """A browser without a window, with its first page."""
+    """A browser without a window, with a page."""
 
     def __init__(self, profile):
         program = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -122,11 +122,8 @@ class Browser(Tab):
              "--remote-allow-origins=*", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "NO_AT_BRIDGE": "1"})
         port, path = self._address(profile / "DevToolsActivePort")
-        address = f"ws://127.0.0.1:{port}{path}"
-        with connect(address, max_size=None) as socket:
-            socket.send(json.dumps({"id": 0, "method": "Target.getTargets"}))
-            targets = json.loads(socket.recv(timeout=120))["result"]["targetInfos"]
-        super().__init__(address, next(target for target in targets if target["type"] == "page")["targetId"])
+        # The page that it begins with comes some time after the browser listens.
+        super().__init__(f"ws://127.0.0.1:{port}{path}")
 
     def tab(self):
         """Another page, which another thread may drive."""
