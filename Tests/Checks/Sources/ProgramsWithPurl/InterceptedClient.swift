@@ -163,6 +163,8 @@ private actor ShopInterceptor: RequestInterceptor {
         "/v1/items",
         .computed { request in
             guard request.fields["Authorization"] == "Bearer fresh" else {
+                // Neither has the new token yet.
+                await server.wait { $0.requests.count { $0.path == "/v1/items" } >= 2 }
                 return .status(401).field("WWW-Authenticate", "Bearer")
             }
             return .bytes(Data("[1,2,3]".utf8), contentType: "application/json")
