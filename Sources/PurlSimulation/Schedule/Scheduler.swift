@@ -91,12 +91,12 @@ final class Scheduler: @unchecked Sendable {
                 continue
             }
             step()
-            if let reason = refusalFromOutside.withLock({ $0 }) { fail(.refused(reason)) }
+            failIfRefused()
             if steps >= limits.steps { fail(.tooLong("\(steps) steps, and no end")) }
             if time >= limits.duration.nanoseconds { fail(.tooLong("\(elapsed) have passed, and no end")) }
         }
         // On another thread the program may have ended because of it since the last look.
-        if failure == nil, let reason = refusalFromOutside.withLock({ $0 }) { fail(.refused(reason)) }
+        failIfRefused()
     }
 
     /// Lets what the program has left in motion come to rest, for a while, and looks whether something is left that should not.
@@ -132,6 +132,10 @@ final class Scheduler: @unchecked Sendable {
 
     func fail(_ reason: SimulationFailure.Reason) {
         if failure == nil { failure = reason }
+    }
+
+    private func failIfRefused() {
+        if let reason = refusalFromOutside.withLock({ $0 }) { fail(.refused(reason)) }
     }
 
     /// Fails the simulation; from any thread.
