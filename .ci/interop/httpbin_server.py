@@ -5,8 +5,7 @@ import socket
 import subprocess
 
 from report import CheckFailed, expect, wait_until
-from surroundings import free_port
-from surroundings import environment
+from surroundings import environment, free_port
 
 # Above what the checks take one by one: 5 s.
 LIMIT = 60
