@@ -63,15 +63,21 @@ struct WriteOrderTests {
 
     @Test("the record of an upload is safe before it takes its name, and is removed when the upload is complete")
     func upload() async throws {
+        let (new, record) = ("film.bin.upload.new", "film.bin.upload")
         let target = UploadTarget(reply: .status(201))
-        target.fault(.connection(.cut), at: .offset(1_000_000))
+        // An upload that is over before its first record is made has none.
+        let isRecorded = ServerGate()
+        target.fault(.connection(.stall(until: isRecorded)), at: .offset(1_000_000))
+        target.fault(.connection(.cut), at: .offset(1_500_000))
         let url = server.route("/put/film.bin", .upload(to: target))
         try Self.content.data.write(to: file)
         guard
             case .put(let options) = try Command(
                 arguments: ["put", "film.bin", url.absoluteString, "-q", "--retry", "1"])
         else { return }
-        let files = WatchedFiles()
+        let files = WatchedFiles { change in
+            if change == .move(new, to: record) { isRecorded.open() }
+        }
         let console = Console(STDERR_FILENO)
         let put = Put(options, output: console, errors: console, in: folder.url) {
             let configuration = URLSessionConfiguration.ephemeral
@@ -79,7 +85,6 @@ struct WriteOrderTests {
             return configuration
         }
         #expect(await put.run() == .success)
-        let (new, record) = ("film.bin.upload.new", "film.bin.upload")
         let changes = files.changes
         #expect(
             Array(changes.prefix(4)) == [.create(new), .write(new), .synchronize(new), .move(new, to: record)])
