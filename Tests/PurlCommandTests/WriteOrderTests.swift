@@ -66,8 +66,8 @@ struct WriteOrderTests {
         let (new, record) = ("film.bin.upload.new", "film.bin.upload")
         let target = UploadTarget(reply: .status(201))
         // An upload that is over before its first record is made has none.
-        let isRecorded = ServerGate()
-        target.fault(.connection(.stall(until: isRecorded)), at: .offset(1_000_000))
+        let recorded = ServerGate()
+        target.fault(.connection(.stall(until: recorded)), at: .offset(1_000_000))
         target.fault(.connection(.cut), at: .offset(1_500_000))
         let url = server.route("/put/film.bin", .upload(to: target))
         try Self.content.data.write(to: file)
@@ -76,7 +76,7 @@ struct WriteOrderTests {
                 arguments: ["put", "film.bin", url.absoluteString, "-q", "--retry", "1"])
         else { return }
         let files = WatchedFiles { change in
-            if change == .move(new, to: record) { isRecorded.open() }
+            if change == .move(new, to: record) { recorded.open() }
         }
         let console = Console(STDERR_FILENO)
         let put = Put(options, output: console, errors: console, in: folder.url) {
