@@ -609,6 +609,11 @@ final class Transfer {
 
     /// The one end of every transfer, but that of a stream whose connection goes to the delegate.
     private func conclude(_ failure: (any Error)?) {
+        guard upload != nil else { return deliverEnd(failure) }
+        uploadRecorder.end { [self] in deliverEnd(failure) }
+    }
+
+    private func deliverEnd(_ failure: (any Error)?) {
         guard advance(.conclude) else { return }
         calls.trace?.completed(failure)
         receiver?.conclude()
@@ -634,7 +639,6 @@ final class Transfer {
     /// Stops the deadlines, and the task's messages.
     private func detach() {
         deadlines.stop()
-        if upload != nil { uploadRecorder.end() }
         calls.task.detachTransfer()
     }
 

@@ -18,10 +18,13 @@ final class UploadRecorder {
         func digested() -> UploadResumeData? { resumeData?.digested(upTo: sent) }
     }
 
+    private typealias Completion = @NetworkActor () -> Void
+
     private enum State {
         case idle
-        case recording(next: Snapshot?)
-        /// The task's completion has what it takes; nothing may follow it.
+        /// - Parameter completion: The task's, where it waits for what is on its way.
+        case recording(next: Snapshot?, Completion?)
+        /// Nothing may follow the task's completion.
         case over
     }
 
@@ -44,14 +47,20 @@ final class UploadRecorder {
         let snapshot = Snapshot(resumeData: resumeData?.underWay, sent: sent)
         switch state {
         case .idle: write(snapshot)
-        case .recording: state = .recording(next: snapshot)
+        case .recording(_, let completion): state = .recording(next: snapshot, completion)
         case .over: break
         }
     }
 
-    /// The task completes: nothing is passed on any more.
-    func end() {
-        state = .over
+    /// The task is about to complete: the observer receives what is on its way before that, since a response says nothing of
+    /// how to resume the upload.
+    func end(then completion: @escaping @NetworkActor () -> Void) {
+        if case .recording(let next, _) = state, calls.task.resumeDataObserver != nil {
+            state = .recording(next: next, completion)
+        } else {
+            state = .over
+            completion()
+        }
     }
 
     private var keepsJournal: Bool {
@@ -59,8 +68,8 @@ final class UploadRecorder {
         return true
     }
 
-    private func write(_ snapshot: Snapshot) {
-        state = .recording(next: nil)
+    private func write(_ snapshot: Snapshot, before completion: Completion? = nil) {
+        state = .recording(next: nil, completion)
         let journal = keepsJournal ? background : nil
         let observer = calls.task.resumeDataObserver
         Worker.shared.run(on: .files) { [identifier = calls.task.taskIdentifier] in
@@ -71,9 +80,11 @@ final class UploadRecorder {
             }
             return observer == nil ? nil : try? record?.encoded()
         } then: { [self] (blob: Data?) in
-            guard case .recording(let next) = state else { return }
+            guard case .recording(let next, let completion) = state else { return }
             if let observer { calls.reportResumeData(blob, to: observer) }
-            if let next { write(next) } else { state = .idle }
+            if let next { return write(next, before: completion) }
+            state = completion == nil ? .idle : .over
+            completion?()
         }
     }
 }
