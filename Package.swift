@@ -32,8 +32,8 @@ let package = Package(
             name: "PurlCommand",
             dependencies: ["Purl", "PurlDownloads", "PurlTLS", "PurlTesting", "PurlTrace", "PurlHTTP", "PurlIO"]),
         .executableTarget(name: "PurlProgram", dependencies: ["PurlCommand"]),
-        // All tests are one program; this tells it how many to run at a time, lets it open enough files, and keeps its
-        // temporary ones in memory.
+        // All tests are one program; this tells it how many to run at a time, lets it open enough files, and pass none of them
+        // on to the programs that it starts, and keeps its temporary ones in memory.
         .target(name: "TestProcess", path: "Tests/TestProcess"),
         .testTarget(name: "PurlHTTPTests", dependencies: ["PurlHTTP", "TestProcess"]),
         .testTarget(name: "PurlIOTests", dependencies: ["PurlIO"]),
@@ -71,7 +71,8 @@ let package = Package(
         .target(
             name: "Scenarios", dependencies: ["PurlSimulation", "PurlDownloads", "Purl", "PurlHTTP", "PurlTesting"],
             path: "Tests/Scenarios"),
-        .testTarget(name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlIO", "PurlTesting"]),
+        .testTarget(
+            name: "PurlCommandTests", dependencies: ["PurlCommand", "Purl", "PurlIO", "PurlTesting", "TestProcess"]),
         // Every way to fail, with every kind of task: data for a test suite, and for a program of Tests/Checks.
         .target(
             name: "Faults",
@@ -97,6 +98,7 @@ let package = Package(
             dependencies: [
                 "FirstDownload", "SurvivingDownload", "PauseAndResume", "BackgroundDownload", "DataTaskToFile",
                 "DownloadCenter", "OfflineResume", "ResumableUpload", "UnluckyOrders", "PurlTesting", "PurlIO",
+                "TestProcess",
             ]),
     ],
     swiftLanguageModes: [.v6]

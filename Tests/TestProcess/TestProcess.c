@@ -1,3 +1,6 @@
+#define _GNU_SOURCE
+#include "TestProcess.h"
+
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -28,4 +31,14 @@ __attribute__((constructor)) static void filesInMemory(void) {
     struct statvfs room;
     if (access(memory, W_OK | X_OK) != 0 || statvfs(memory, &room) != 0) return;
     if ((unsigned long long)room.f_bavail * room.f_frsize >= enough) setenv("TMPDIR", memory, 0);
+}
+
+// The descriptors of other tests are closed on exec, but not all of them by the call that opens them: a program that is
+// started in between would keep a connection or a pipe open for as long as it runs.
+void testProcessClosesOthers(posix_spawn_file_actions_t *actions) {
+#ifdef __GLIBC__
+    posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+#else
+    (void)actions;
+#endif
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PurlIO
+import TestProcess
 
 /// A run of a built example, in a folder that is also its cache.
 ///
@@ -75,7 +76,7 @@ struct ExampleProcess {
         }
     }
 
-    /// Starts a program whose two outputs go to `output`. Other descriptors that are closed on exec are not inherited.
+    /// Starts a program whose two outputs go to `output`, and which inherits no other descriptor.
     private static func spawn(
         _ command: [String], environment: [String: String], input: Int32, output: Int32
     ) throws -> pid_t {
@@ -89,6 +90,7 @@ struct ExampleProcess {
         posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
+        testProcessClosesOthers(&actions)
         let environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
         let words = command.map { strdup($0) } + [nil]
         let settings = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcess
 
 /// A run of the built executable.
 ///
@@ -113,7 +114,7 @@ struct PurlProcess {
         case terminal(String)
     }
 
-    /// Starts a program. Other descriptors that are closed on exec are not inherited.
+    /// Starts a program, which inherits no other descriptor.
     private static func spawn(_ command: [String], _ descriptors: Descriptors) throws -> pid_t {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
@@ -141,6 +142,7 @@ struct PurlProcess {
                 posix_spawn_file_actions_addopen(&actions, descriptor, path, O_RDWR, 0)
             }
         }
+        testProcessClosesOthers(&actions)
         let arguments = command.map { strdup($0) } + [nil]
         let environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in arguments + environment { free(text) } }
