@@ -28,7 +28,8 @@ import Testing
         let listener = try ListeningSocket(Loopback.any(family), loop: loop) { _ in }
         let descriptor = try #require(
             (0..<getdtablesize()).first { descriptor in
-                SocketAddress.asking { getsockname(descriptor, $0, $1) } == listener.address
+                isListening(descriptor)
+                    && SocketAddress.asking { getsockname(descriptor, $0, $1) } == listener.address
             })
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         defer { _ = Platform.closeDescriptor(copy) }
@@ -37,6 +38,11 @@ import Testing
         #expect(throws: SystemError(code: ECONNREFUSED, operation: "connect")) {
             try PlainSocket(family).finishConnecting(to: listener.address)
         }
+    }
+
+    private func isListening(_ descriptor: Int32) -> Bool {
+        var (value, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+        return getsockopt(descriptor, Platform.socketLevel, SO_ACCEPTCONN, &value, &length) == 0 && value != 0
     }
 
     #if os(Linux)

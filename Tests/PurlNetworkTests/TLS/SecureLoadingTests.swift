@@ -245,6 +245,7 @@ struct SecureLoadingTests {
         let url = stage.route("/film", .generated(size: 200_000))
         let configuration = URLSessionConfiguration.background(withIdentifier: UUID().uuidString)
         configuration.partialDownloadsDirectory = stage.sandbox.partials
+        configuration.backgroundSessionsDirectory = stage.sandbox.file("sessions")
         configuration.tlsProvider = stage.tlsProvider
         configuration.proxyVariables = [:]
         let witness = Witness()
