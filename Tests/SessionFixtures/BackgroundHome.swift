@@ -52,8 +52,13 @@ struct BackgroundHome {
         let copy = BackgroundHome(in: sandbox, named: name)
         let manager = FileManager.default
         try manager.createDirectory(at: copy.session, withIntermediateDirectories: true)
-        try manager.copyItem(at: journal, to: copy.journal)
-        if manager.fileExists(atPath: partials.path) { try manager.copyItem(at: partials, to: copy.partials) }
+        try FolderChanges.copyFile(journal, to: copy.journal)
+        guard manager.fileExists(atPath: partials.path) else { return copy }
+        try manager.createDirectory(at: copy.partials, withIntermediateDirectories: false)
+        for name in partialNames {
+            try FolderChanges.copyFile(
+                partials.appendingPathComponent(name), to: copy.partials.appendingPathComponent(name))
+        }
         return copy
     }
 

@@ -22,4 +22,9 @@ enum FolderChanges {
         if try condition() { return }
         for await _ in changes where try condition() { return }
     }
+
+    /// Copies a file that may meanwhile be replaced by a shorter one: `FileManager` would wait for the missing bytes for ever.
+    static func copyFile(_ file: URL, to copy: URL) throws {
+        try Data(contentsOf: file).write(to: copy)
+    }
 }

@@ -35,7 +35,8 @@ package enum KilledProcess {
             at: copy, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let children = try manager.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         for file in children where !file.hasDirectoryPath {
-            try manager.copyItem(at: file, to: copy.appendingPathComponent(file.lastPathComponent))
+            // It may be replaced by a shorter one meanwhile, for whose missing bytes `copyItem` would wait for ever.
+            try Data(contentsOf: file).write(to: copy.appendingPathComponent(file.lastPathComponent))
         }
         for child in children where child.hasDirectoryPath {
             try Self.copy(child, to: copy.appendingPathComponent(child.lastPathComponent, isDirectory: true))

@@ -37,8 +37,8 @@ struct KilledSinkTests {
             bench.bytes?.count == count
                 && (recorded == .beginning || bench.recorded?["bytesReceived"] as? Int == count)
         }
-        try FileManager.default.copyItem(at: bench.file, to: file)
-        try FileManager.default.copyItem(at: bench.record, to: record)
+        try FolderChanges.copyFile(bench.file, to: file)
+        try FolderChanges.copyFile(bench.record, to: record)
         session.invalidateAndCancel()
         bench.answer(bench.good)
         return (file, record)
