@@ -1,15 +1,15 @@
 /// Accepts connections on an address.
 ///
 /// On Linux the port stays taken until the object is released: the system gives it to no other socket that asks for a free one,
-/// and so refuses connections to it once this one is closed. A socket that asks for this port can have it then.
+/// and so refuses connections to it once this one is closed. A socket that asks for this port can have it then. The same is true
+/// of the other loopback address, which is also what `localhost` means.
 @NetworkActor package final class ListeningSocket {
     /// The address it listens on, with the port that the system chose in place of port 0.
     package let address: SocketAddress
 
     private let channel: Channel
     private let loop: EventLoop
-    /// Has the same port, and does not listen.
-    private let reservation: Descriptor?
+    private let reservation: PortReservation?
     private var accept: (@NetworkActor (StreamSocket) -> Void)?
 
     /// Starts listening, and calls `accept` on the network thread with each connection. Throws when `socket`, `bind` or
@@ -19,8 +19,8 @@
         accept: @escaping @NetworkActor (StreamSocket) -> Void
     ) throws(SystemError) {
         var address = address
-        reservation = try Platform.canShareAddress && address.family != .unix ? Self.bound(to: &address) : nil
-        let descriptor = try Self.bound(to: &address)
+        reservation = try Platform.canShareAddress && address.family != .unix ? PortReservation(of: &address) : nil
+        let descriptor = try address.bound()
         if listen(descriptor.rawValue, backlog) != 0 {
             let error = SystemError.last("listen")
             Self.unlinkPath(of: address)
@@ -32,16 +32,6 @@
         channel = Channel(descriptor, loop: loop)
         channel.setHandler { [weak self] _ in self?.acceptWaiting() }
         channel.interest = .read
-    }
-
-    /// A socket with this address, in which the system replaces port 0 by the one it chooses.
-    private static func bound(to address: inout SocketAddress) throws(SystemError) -> Descriptor {
-        let descriptor = try Platform.streamSocket(address.family)
-        // A server that restarts need not wait until the system forgets the connections of its earlier run.
-        descriptor.setOption(SO_REUSEADDR, level: Platform.socketLevel, to: Int32(1))
-        if address.withSystemAddress({ bind(descriptor.rawValue, $0, $1) }) != 0 { throw SystemError.last("bind") }
-        address = SocketAddress.asking { getsockname(descriptor.rawValue, $0, $1) } ?? address
-        return descriptor
     }
 
     deinit {
@@ -91,6 +81,52 @@
     private func pause() {
         channel.interest = []
         loop.schedule(after: .milliseconds(100)) { [channel] in channel.interest = .read }
+    }
+}
+
+/// Sockets that have a port, and do not listen.
+private struct PortReservation: ~Copyable {
+    private let descriptor: Descriptor
+    /// At the other loopback address; `nil` where there is none, or the port was asked for and is another's there.
+    private let twin: Descriptor?
+
+    /// - Parameter address: The system replaces port 0 by one that is free at both.
+    init(of address: inout SocketAddress) throws(SystemError) {
+        var candidate = address
+        let descriptor = try candidate.bound()
+        do throws(SystemError) {
+            var other = candidate.otherLoopback
+            twin = try other?.bound()
+        } catch {
+            if error.code == EADDRINUSE, address.port == 0 {
+                self = try PortReservation(of: &address)
+                // While it has that port, the system chooses another one.
+                _ = consume descriptor
+                return
+            }
+            twin = nil
+        }
+        self.descriptor = descriptor
+        address = candidate
+    }
+}
+
+extension SocketAddress {
+    /// A socket with this address, in which the system replaces port 0 by the one it chooses.
+    fileprivate mutating func bound() throws(SystemError) -> Descriptor {
+        let descriptor = try Platform.streamSocket(family)
+        // A server that restarts need not wait until the system forgets the connections of its earlier run.
+        descriptor.setOption(SO_REUSEADDR, level: Platform.socketLevel, to: Int32(1))
+        if withSystemAddress({ bind(descriptor.rawValue, $0, $1) }) != 0 { throw SystemError.last("bind") }
+        self = SocketAddress.asking { getsockname(descriptor.rawValue, $0, $1) } ?? self
+        return descriptor
+    }
+
+    /// The loopback address of the other family with the same port; `nil` for any other address.
+    fileprivate var otherLoopback: SocketAddress? {
+        guard let port else { return nil }
+        let (ipv4, ipv6) = (SocketAddress.loopback(port: port), SocketAddress.loopback6(port: port))
+        return self == ipv4 ? ipv6 : self == ipv6 ? ipv4 : nil
     }
 }
 

@@ -58,6 +58,23 @@ import Testing
             #expect(next.address == listener.address)
             next.close()
         }
+
+        /// A client of `localhost` tries both.
+        @Test(arguments: [SocketAddress.Family.ipv4, .ipv6])
+        func itsPortIsTakenAtTheOtherLoopbackAddress(family: SocketAddress.Family) throws {
+            let loop = PollerKind.native.makeLoop()
+            let listener = try ListeningSocket(Loopback.any(family), loop: loop) { _ in }
+            let other: SocketAddress.Family = family == .ipv4 ? .ipv6 : .ipv4
+            let address = Loopback.address(other == .ipv4 ? "127.0.0.1" : "::1", try #require(listener.address.port))
+            #expect(throws: SystemError(code: EADDRINUSE, operation: "bind")) { try PlainSocket(other).take(address) }
+            #expect(throws: SystemError(code: ECONNREFUSED, operation: "connect")) {
+                try PlainSocket(other).finishConnecting(to: address)
+            }
+            let asked = try ListeningSocket(address, loop: loop) { _ in }
+            #expect(asked.address == address)
+            asked.close()
+            listener.close()
+        }
     #endif
 
     @Test(arguments: PollerKind.allCases)
