@@ -1,8 +1,8 @@
 import Foundation
-import Purl
 import PurlTesting
 import Testing
 
+@testable import Purl
 @testable import SessionFixtures
 
 @Suite("Uploads from an asynchronous sequence", .timeLimit(.minutes(5)))
@@ -253,6 +253,15 @@ struct SequenceUploadTests {
             stream: { ScriptedStream(source.content) })
         try await upload(source, request, .delegate, witness).expectSuccess(ProtectedResource.inside)
         #expect(server.requests.last?.body.isSame(as: source.content.data) == true)
+    }
+
+    @Test("A read that another thread's close() comes before fails in place of waiting")
+    func closedReader() {
+        let reader = SequenceReader(BodySequence(Source(content: GeneratedContent(size: 1)).sequence), length: nil)
+        reader.close()
+        let isOver = LockedValue(false)
+        reader.readNext { result in isOver.withLock { $0 = (try? result.get()) == nil } }
+        #expect(isOver.withLock { $0 })
     }
 
     @Test(

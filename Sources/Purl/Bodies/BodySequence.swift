@@ -59,21 +59,24 @@ final class SequenceReader: BodyReader {
         self.length = length
     }
 
+    /// Fails at once where another thread has closed the reader.
     func readNext(then completion: @escaping Completion) {
-        let waiting = iteration.withLock { iteration -> CheckedContinuation<Void, any Error>? in
-            switch iteration.state {
+        let before = iteration.withLock { iteration in
+            let before = iteration.state
+            switch before {
             case .untouched:
                 iteration.state = .wanted(completion)
                 iteration.task = Task { await self.read() }
-                return nil
-            case .supplied(let continuation):
-                iteration.state = .wanted(completion)
-                return continuation
-            case .wanted, .over:
-                return nil
+            case .supplied: iteration.state = .wanted(completion)
+            case .wanted, .over: break
             }
+            return before
         }
-        waiting?.resume()
+        switch before {
+        case .supplied(let continuation): continuation.resume()
+        case .over: completion(.failure(.sequence(CancellationError())))
+        case .untouched, .wanted: break
+        }
     }
 
     func close() {
