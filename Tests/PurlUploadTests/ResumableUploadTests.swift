@@ -464,6 +464,33 @@ struct ResumableUploadTests {
         site.expectWhole()
     }
 
+    @Test("A delegate that gives no stream of the rest is not asked for another one after the completion")
+    func streamOfCancelledUpload() async throws {
+        let site = try ResumableSite()
+        site.target.fault(.connection(.cut), at: .offset(400_000))
+        let content = site.content
+        let asked = LockedValue<URLSessionTask?>(nil)
+        let witness = UploadWitness(
+            whole: { ScriptedStream(content) },
+            rest: { _ in
+                asked.withLock { $0 }?.cancel()
+                return nil
+            })
+        let session = site.session(witness)
+        let task = session.uploadTask(withStreamedRequest: site.request())
+        asked.withLock { $0 = task }
+        task.resume()
+        await witness.completion()
+        await NetworkThread.settle()
+        session.finishTasksAndInvalidate()
+        // What the delegate queue still held comes before this.
+        await withCheckedContinuation { continuation in
+            session.delegateQueue.addOperation { continuation.resume() }
+        }
+        #expect(
+            witness.questions == [.neededStream, .interim(104), .neededStreamFrom(400_000), .completed(.cancelled)])
+    }
+
     @Test("A sequence without a delegate fails as it would without resumption, and leaves resume data")
     func sequence() async throws {
         let site = try ResumableSite()

@@ -122,8 +122,9 @@ struct RequestBodyPreparer {
                 .takeBody(stream.map { .success(.stream($0, length: part.length)) } ?? .failure(.noStream))
         }
         guard calls.hasTaskDelegate else { return take(nil) }
-        calls.askForBodyStream(from: part.offset) { [calls] stream in
+        calls.askForBodyStream(from: part.offset) { [calls, weak transaction] stream in
             if let stream { return take(stream) }
+            guard let transaction, transaction.awaitsLoader else { return }
             calls.askForBodyStream { take($0.map { BodyStream($0.stream, skipping: part.offset) }) }
         }
     }
