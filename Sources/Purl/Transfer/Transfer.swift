@@ -609,8 +609,12 @@ final class Transfer {
 
     /// The one end of every transfer, but that of a stream whose connection goes to the delegate.
     private func conclude(_ failure: (any Error)?) {
-        guard upload != nil else { return deliverEnd(failure) }
-        uploadRecorder.end { [self] in deliverEnd(failure) }
+        endUpload { [self] in deliverEnd(failure) }
+    }
+
+    /// Calls when what it takes to resume the upload, if there is one, has reached its readers.
+    private func endUpload(then completion: @escaping @NetworkActor () -> Void) {
+        if upload == nil { completion() } else { uploadRecorder.end(then: completion) }
     }
 
     private func deliverEnd(_ failure: (any Error)?) {
@@ -627,13 +631,16 @@ final class Transfer {
     ///
     /// - Parameter bytes: What has arrived and was not read.
     func conclude(capturing connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool) {
-        guard advance(.finish), advance(.conclude) else { return }
-        calls.trace?.completed(nil)
-        calls.currentMetrics?.markEnd()
-        detach()
-        conversation?.conclude(nil)
-        calls.makeLastCalls().deliver(connection, after: bytes, isReadClosed: isReadClosed)
-        releaseParts()
+        guard advance(.finish) else { return }
+        endUpload { [self] in
+            guard advance(.conclude) else { return }
+            calls.trace?.completed(nil)
+            calls.currentMetrics?.markEnd()
+            detach()
+            conversation?.conclude(nil)
+            calls.makeLastCalls().deliver(connection, after: bytes, isReadClosed: isReadClosed)
+            releaseParts()
+        }
     }
 
     /// Stops the deadlines, and the task's messages.

@@ -52,10 +52,10 @@ final class UploadRecorder {
         }
     }
 
-    /// The task is about to complete: the observer receives what is on its way before that, since a response says nothing of
-    /// how to resume the upload.
+    /// The task is about to complete: what is on its way comes before that. A response says nothing of how to resume the
+    /// upload, and of a failure the program may make another task, whose journal entry replaces this one's.
     func end(then completion: @escaping @NetworkActor () -> Void) {
-        if case .recording(let next, _) = state, calls.task.resumeDataObserver != nil {
+        if case .recording(let next, _) = state {
             state = .recording(next: next, completion)
         } else {
             state = .over
