@@ -9,6 +9,8 @@ struct CacheIndex: Sendable {
     struct Entry: Sendable {
         /// When it was stored, in milliseconds since 1970, as in its file's name.
         var milliseconds: Int64
+        /// The number of its request among those of this process; 0 for that of an earlier one.
+        var request = 0
         /// The URL of the key; `nil` for a file that has not been read.
         var url: String?
         /// The response, if it is in memory.
@@ -61,11 +63,12 @@ struct CacheIndex: Sendable {
 
     /// Keeps a response in memory, on disk (where it waits to be written), or in both; in place of what the slot had.
     mutating func insert(
-        _ slot: CacheSlot, _ response: CachedURLResponse, for key: CacheKey, stored: Int64, inMemory: Bool, file: File
+        _ slot: CacheSlot, _ response: CachedURLResponse, for key: CacheKey, stored: Int64, sent request: Int,
+        inMemory: Bool, file: File
     ) {
         remove(slot)
         guard inMemory || file.isWanted else { return }
-        entries[slot] = Entry(milliseconds: stored)
+        entries[slot] = Entry(milliseconds: stored, request: request)
         variants[slot.number, default: []].insert(slot.variant)
         if inMemory { keepInMemory(response, slot, to: key.url) }
         if file.isWanted { setFile(file, size: response.cost, slot) }

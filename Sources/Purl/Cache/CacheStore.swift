@@ -29,6 +29,8 @@ final class CacheStore: Sendable {
         var diskCapacity: Int
         var waiting: Set<CacheSlot> = []
         var isUpdateDue = false
+        /// How many requests have been sent.
+        var requests = 0
         var removals = CacheRemovals()
         var scan = Scan.due
 
@@ -186,20 +188,31 @@ final class CacheStore: Sendable {
 
     // MARK: Changes
 
-    /// How many removals there have been: when a request is sent, for ``store(_:_:for:unlessRemovedSince:)``.
-    var removalCount: Int { state.withLock { $0.removals.count } }
+    /// When a request was sent, among the others and the removals.
+    struct Moment {
+        fileprivate var requests = 0
+        fileprivate var removals = 0
+    }
+
+    /// A request is sent.
+    func markRequest() -> Moment {
+        state.withLock { state in
+            state.requests += 1
+            return Moment(requests: state.requests, removals: state.removals.count)
+        }
+    }
 
     /// Whether responses to a key have been removed since then.
-    func hasRemoved(_ key: CacheKey, since count: Int) -> Bool {
-        state.withLock { $0.removals.contains(key.number, since: count) }
+    func hasRemoved(_ key: CacheKey, since moment: Moment) -> Bool {
+        state.withLock { $0.removals.contains(key.number, since: moment.removals) }
     }
 
     /// Keeps a response where its policy allows, unless it is too large.
     ///
-    /// - Parameter count: Of removals, when its request was sent: what has been removed since does not come back with it.
+    /// - Parameter moment: When its request was sent: what has been removed since does not come back with it, and the response
+    ///   to a later request stays. `nil`: the program stores it now.
     func store(
-        _ response: CachedURLResponse, _ provenance: CacheProvenance, for key: CacheKey,
-        unlessRemovedSince count: Int? = nil
+        _ response: CachedURLResponse, _ provenance: CacheProvenance, for key: CacheKey, sent moment: Moment? = nil
     ) {
         guard response.storagePolicy != .notAllowed else { return }
         let fields = (response.response as? HTTPURLResponse)?.fields ?? HeaderFields()
@@ -207,15 +220,18 @@ final class CacheStore: Sendable {
         let now = clock()
         let cost = response.cost
         change { state in
-            if let count, state.removals.contains(key.number, since: count) { return }
+            if let moment {
+                if state.removals.contains(key.number, since: moment.removals) { return }
+                if let newer = state.index[slot], newer.request > moment.requests { return }
+            }
             guard cost <= Self.limit(state, response.storagePolicy) else { return state.index.remove(slot) }
             let kept = response.provenance == provenance ? response : response.with(provenance)
             let isWritten = response.storagePolicy == .allowed && cost <= state.diskCapacity
             // Two files of one slot never have the same name.
-            let moment = max(CacheIndex.milliseconds(now), (state.index[slot]?.milliseconds ?? .min) &+ 1)
+            let date = max(CacheIndex.milliseconds(now), (state.index[slot]?.milliseconds ?? .min) &+ 1)
             state.index.insert(
-                slot, kept, for: key, stored: moment, inMemory: cost <= state.memoryCapacity,
-                file: isWritten ? .waiting(kept, key) : .none)
+                slot, kept, for: key, stored: date, sent: moment?.requests ?? state.requests,
+                inMemory: cost <= state.memoryCapacity, file: isWritten ? .waiting(kept, key) : .none)
             if isWritten { state.waiting.insert(slot) }
         }
     }

@@ -212,26 +212,26 @@ open class URLCache: NSObject, @unchecked Sendable {
 
     /// Stores the response to a task. A subclass receives it with the task, so this is called on the delegate queue.
     ///
-    /// - Parameter count: Of removals, when the request was sent; see ``CacheStore/store(_:_:for:unlessRemovedSince:)``.
+    /// - Parameter moment: When the request was sent; see ``CacheStore/store(_:_:for:sent:)``.
     func store(
-        _ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey, unlessRemovedSince count: Int
+        _ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey, sent moment: CacheStore.Moment
     ) {
         if isSubclass, let dataTask = task as? URLSessionDataTask {
-            if !store.hasRemoved(key, since: count) { storeCachedResponse(response, for: dataTask) }
+            if !store.hasRemoved(key, since: moment) { storeCachedResponse(response, for: dataTask) }
         } else if let provenance = response.provenance {
-            store.store(response, provenance, for: key, unlessRemovedSince: count)
+            store.store(response, provenance, for: key, sent: moment)
         }
     }
 
     /// Stores the response to a task, from anywhere: a subclass receives it on `queue`.
     func store(
-        _ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey, unlessRemovedSince count: Int,
+        _ response: CachedURLResponse, of task: URLSessionTask, for key: CacheKey, sent moment: CacheStore.Moment,
         on queue: DelegateQueue
     ) {
         if isSubclass, task is URLSessionDataTask {
-            queue.enqueue { self.store(response, of: task, for: key, unlessRemovedSince: count) }
+            queue.enqueue { self.store(response, of: task, for: key, sent: moment) }
         } else {
-            store(response, of: task, for: key, unlessRemovedSince: count)
+            store(response, of: task, for: key, sent: moment)
         }
     }
 

@@ -26,8 +26,8 @@ final class CacheTransaction {
     /// The fields of the request as they were sent, without the conditions.
     private var sentFields: HeaderFields = [:]
     private var requestTime: Int64 = 0
-    /// How many removals from the cache there had been when the request was sent.
-    private var removalCount = 0
+    /// When the request was sent.
+    private var moment = CacheStore.Moment()
     /// The head of a response has arrived.
     private var isAnswered = false
     private var collection: Collection?
@@ -118,7 +118,7 @@ final class CacheTransaction {
     private func markSent(_ fields: HeaderFields) {
         sentFields = fields
         requestTime = now
-        removalCount = cache.store.removalCount
+        moment = cache.store.markRequest()
     }
 
     private func collect(_ response: ReceivedResponse, storing policy: URLCache.StoragePolicy) {
@@ -147,8 +147,8 @@ final class CacheTransaction {
         guard let proposed = finish(content: content) else { return }
         calls.trace?.record(.cache(.store))
         guard isFinal, case .delegate = calls.task.consumer else { return store(proposed, calls) }
-        calls.askAboutCaching(proposed) { [cache, key, removalCount] wanted, dataTask in
-            cache.store(wanted, of: dataTask, for: key, unlessRemovedSince: removalCount)
+        calls.askAboutCaching(proposed) { [cache, key, moment] wanted, dataTask in
+            cache.store(wanted, of: dataTask, for: key, sent: moment)
         }
     }
 
@@ -164,7 +164,7 @@ final class CacheTransaction {
     /// Stores a response that the delegate is not asked about.
     private func store(_ response: CachedURLResponse, _ calls: DelegateCalls) {
         cache.store(
-            response, of: calls.task, for: key, unlessRemovedSince: removalCount, on: calls.session.queue)
+            response, of: calls.task, for: key, sent: moment, on: calls.session.queue)
     }
 
     /// The response as it may be stored; once.

@@ -79,6 +79,26 @@ struct CacheTransferTests {
         #expect(server.requests.map { $0.fields["If-None-Match"] } == [nil, "\"1\"", nil])
     }
 
+    @Test("The response to an earlier request that ends later does not replace a newer one (RFC 9111 §4)")
+    func overtaken() async throws {
+        let gate = ServerGate()
+        let url = server.route(
+            "/",
+            .sequence([
+                .text("old one").field("Cache-Control", "max-age=60").stalled(afterBytes: 3, until: gate),
+                .text("new").field("Cache-Control", "max-age=60"),
+            ]))
+        let session = home.session(cache)
+        async let old = text(session, URLRequest(url: url))
+        await gate.reached()
+        let reload = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
+        #expect(try await text(session, reload) == "new")
+        gate.open()
+        #expect(try await old == "old one")
+        #expect(try await text(session, URLRequest(url: url)) == "new")
+        #expect(server.requests.count == 2)
+    }
+
     @Test("Content is stored decoded, and a cached response equals the first one")
     func coded() async throws {
         // "hello, hello, hello" in gzip.
