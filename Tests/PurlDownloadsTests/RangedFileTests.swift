@@ -27,9 +27,9 @@ final class RangedFileTests {
     /// Opens the file as another process would, in this boot of the machine.
     func open(
         _ boot: String = "a", writingUpTo limit: Int64 = .max, failingRead: Int? = nil,
-        checking: PieceChecking = .found
+        checking: PieceChecking = .found, losses: TestedFiles.Losses = TestedFiles.Losses()
     ) -> RangedFile {
-        let files = TestedFiles(boot: boot, limit: limit, failingRead: failingRead)
+        let files = TestedFiles(boot: boot, limit: limit, failingRead: failingRead, losses: losses)
         return RangedFile(
             FileHandleSink(fileAt: place, recordAt: nil, completion: .safe, through: files), checking: checking)
     }
@@ -242,22 +242,82 @@ final class RangedFileTests {
         #expect(copy.presentCount == length + 3000)
     }
 
-    @Test("A complete file has the resource's length, also where its record was removed", arguments: [true, false])
-    func joining(hasRecord: Bool) async throws {
-        let file = open()
-        let generation = try await divided(file)
-        #expect(try file.join() == .incomplete)
+    /// Places all bytes that are missing.
+    private func fill(_ file: RangedFile, in generation: RangedFile.Generation) throws {
         file.forget(RangedFile.leader, in: generation)
         var reader = 0
         while let range = file.assign(reader + 1, in: generation) {
             reader += 1
             #expect(try file.place(piece(range), by: reader, in: generation) == .over)
         }
+    }
+
+    @Test("A complete file has the resource's length, also where its record was removed", arguments: [true, false])
+    func joining(hasRecord: Bool) async throws {
+        let file = open()
+        let generation = try await divided(file)
+        #expect(try file.join() == .incomplete)
+        try fill(file, in: generation)
         if !hasRecord { try FileManager.default.removeItem(at: place.appendingPathExtension("resume")) }
         #expect(try file.join() == .complete)
         #expect(!file.isRanged)
         #expect(try file.length == Int64(content.size))
         #expect(try content.matches(fileAt: place))
+    }
+
+    @Test("A file is not complete when the disk has lost bytes of it, until it starts over")
+    func lostBytes() async throws {
+        let losses = TestedFiles.Losses()
+        let file = open(losses: losses)
+        let generation = try await divided(file)
+        try fill(file, in: generation)
+        losses.add()
+        // The disk tells of it only once.
+        for _ in 0..<2 { #expect(throws: (any Error).self) { try file.synchronize() } }
+        #expect(!file.hasUnsafeBytes)
+        for _ in 0..<2 { #expect(throws: (any Error).self) { try file.join() } }
+        #expect(file.isRanged)
+        try file.truncate(to: 0)
+        try file.synchronize()
+    }
+
+    @Test("After the disk has lost bytes only what had been synchronised counts, in the same boot as well")
+    func lostRanges() async throws {
+        let losses = TestedFiles.Losses()
+        let first = open(losses: losses)
+        let generation = try await divided(first)
+        let range = try #require(first.assign(1, in: generation))
+        let bound = range.lowerBound + 3000
+        #expect(try first.place(piece(range.lowerBound..<bound), by: 1, in: generation) == .continues)
+        let length = try first.length
+        try first.synchronize()
+        #expect(try first.place(piece(bound..<bound + 1000), by: 1, in: generation) == .continues)
+        losses.add()
+        #expect(throws: (any Error).self) { try first.synchronize() }
+        // What follows is not safe either.
+        #expect(try first.place(piece(bound + 1000..<bound + 2000), by: 1, in: generation) == .continues)
+
+        let copy = try relocated(first)
+        #expect(try copy.length == length)
+        #expect(copy.presentCount == length + 3000)
+    }
+
+    @Test("What is found lost when the file would be complete is not forgotten")
+    func lostBytesAtEnd() async throws {
+        let losses = TestedFiles.Losses()
+        let file = open(losses: losses)
+        try fill(file, in: try await divided(file))
+        losses.add()
+        for _ in 0..<2 { #expect(throws: (any Error).self) { try file.join() } }
+    }
+
+    @Test("What one connection has lost is still lost when others write as well")
+    func lostBytesBefore() async throws {
+        let losses = TestedFiles.Losses()
+        let file = open(losses: losses)
+        try file.append(piece(0..<1000))
+        losses.add()
+        for _ in 0..<2 { #expect(throws: (any Error).self) { try file.synchronize() } }
     }
 
     @Test("What is dropped with a version does not come back")

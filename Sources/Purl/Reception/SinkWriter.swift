@@ -73,12 +73,17 @@ final class SinkWriter: Sendable {
     /// Whether the disk has kept what was synchronised. The system tells only once of bytes that it has lost.
     private enum DiskState {
         case sound(safe: DigestedBytes?)
-        case failed(safe: DigestedBytes?)
+        case failed(any Error, safe: DigestedBytes?)
 
         var safe: DigestedBytes? {
             switch self {
-            case .sound(let safe), .failed(let safe): safe
+            case .sound(let safe), .failed(_, let safe): safe
             }
+        }
+
+        /// Throws what the system has told of bytes that are lost.
+        func check() throws {
+            if case .failed(let error, _) = self { throw error }
         }
     }
 
@@ -97,6 +102,8 @@ final class SinkWriter: Sendable {
     private let state = Mutex(State())
     /// Held while a checkpoint is made or written, not while the disk is waited for: none follows the end.
     private let checkpoints = Mutex(())
+    /// Held while the disk is waited for: who waits next knows what the one before was told.
+    private let synchronizations = Mutex(())
     /// Runs for a moment after fewer bytes than a piece were handed over.
     @NetworkActor private var gathering: LoopTimer?
 
@@ -249,6 +256,8 @@ final class SinkWriter: Sendable {
     }
 
     private func empty(for template: ResumeTemplate) throws {
+        // What is told late belongs to the content that is dropped.
+        synchronizations.withLock { _ in }
         switch checkpointPlace {
         case .none: break
         case .sinkRecord: try sink.saveRecord(nil)
@@ -295,7 +304,7 @@ final class SinkWriter: Sendable {
                 case .sinkRecord:
                     try completeRecord()
                 case .journal(let save):
-                    try sink.synchronize()
+                    try waitForDisk(sink.synchronize)
                     trace?.file(.sync)
                     try save(.complete(length))
                 }
@@ -309,11 +318,12 @@ final class SinkWriter: Sendable {
         let (template, disk) = state.withLock { ($0.template, $0.disk) }
         var resume = try template?.resumeData(for: sink, .stopped)
         if let sink = capabilities.concurrent, sink.completion == .written {
+            try disk.check()
             resume?.safe = disk.safe ?? .nothing
             if let resume { try write(resume) }
             try close { _ in try sink.closeWithoutWaiting() }
         } else {
-            try sink.synchronize()
+            try waitForDisk(sink.synchronize)
             trace?.file(.sync)
             if let resume { try write(resume) }
             try close { try $0.close() }
@@ -341,11 +351,8 @@ final class SinkWriter: Sendable {
         } catch {
             // A partial file is gone then. The file of a sink may have been changed by another program: its record stays, and
             // must not count what is there now.
-            let (template, disk) = state.withLock { ($0.template, $0.disk) }
-            guard case .sinkRecord = checkpointPlace, let template else { return nil }
-            if let resume = disk.safe.flatMap({ template.resumeData(for: sink, safe: $0) }) { return resume }
-            try? write(template.emptyRecord(of: sink, .stopped))
-            return nil
+            guard case .sinkRecord = checkpointPlace, let template = state.withLock({ $0.template }) else { return nil }
+            return safeResumeData(template)
         }
     }
 
@@ -353,14 +360,19 @@ final class SinkWriter: Sendable {
     private func makeResumeData() throws -> ResumeData? {
         let (template, disk) = state.withLock { ($0.template, $0.disk) }
         guard let template else { return nil }
-        switch disk {
-        case .sound(let safe):
+        if case .sound = disk {
             guard let resume = try template.resumeData(for: sink, .stopped) else { return nil }
-            if (try? sink.synchronize()) != nil { return resume }
-            return safe.flatMap { template.resumeData(for: sink, safe: $0) }
-        case .failed(let safe):
-            return safe.flatMap { template.resumeData(for: sink, safe: $0) }
+            if (try? waitForDisk(sink.synchronize)) != nil { return resume }
         }
+        return safeResumeData(template)
+    }
+
+    /// The resume data for the bytes that are known to be safe. Without any, the record says that none counts.
+    private func safeResumeData(_ template: ResumeTemplate) -> ResumeData? {
+        let safe = state.withLock { $0.disk.safe }
+        if let resume = safe.flatMap({ template.resumeData(for: sink, safe: $0) }) { return resume }
+        try? write(template.emptyRecord(of: sink, .stopped))
+        return nil
     }
 
     private func close(leaving resume: ResumeData? = nil, _ closing: (any BodySink) throws -> Void) throws {
@@ -386,7 +398,7 @@ final class SinkWriter: Sendable {
             do {
                 try saveCheckpoint(of: period)
             } catch {
-                if state.withLock({ $0.period == period }) { fail(error) }
+                if isCurrent(period) { fail(error) }
             }
             NetworkActor.post { then() }
         }
@@ -399,13 +411,12 @@ final class SinkWriter: Sendable {
 
     private func saveCheckpoint(of period: Int) throws {
         guard let (resume, synchronize) = try whileCurrent(period, makeCheckpoint) ?? nil else { return }
-        do {
+        try waitForDisk {
+            // After the end the file may be another task's, which has to be told of what is lost then.
+            guard isCurrent(period) else { return }
             try synchronize()
-        } catch {
-            diskDidFail(in: period)
-            throw error
+            trace?.file(.sync)
         }
-        trace?.file(.sync)
         try whileCurrent(period) {
             try write(resume)
             state.withLock {
@@ -423,18 +434,26 @@ final class SinkWriter: Sendable {
         return (resume, try sink.makeSynchronization())
     }
 
-    /// The bytes since the last checkpoint may be lost, and a second try would not show it.
-    private func diskDidFail(in period: Int) {
-        state.withLock { state in
-            guard state.period == period, case .sound(let safe) = state.disk else { return }
-            state.disk = .failed(safe: safe)
+    /// Synchronises the sink by this call, after the one that is under way. When one has failed, in whatever period, the bytes
+    /// since the last checkpoint may be lost: a second try would not show it, and is not made.
+    private func waitForDisk(_ synchronize: () throws -> Void) throws {
+        try synchronizations.withLock { _ in
+            try state.withLock { $0.disk }.check()
+            do {
+                try synchronize()
+            } catch {
+                state.withLock { $0.disk = .failed(error, safe: $0.disk.safe) }
+                throw error
+            }
         }
     }
+
+    private func isCurrent(_ period: Int) -> Bool { state.withLock { $0.period == period } }
 
     /// Makes the call unless the period is over; then returns `nil`.
     private func whileCurrent<Value>(_ period: Int, _ body: () throws -> Value) throws -> Value? {
         try checkpoints.withLock { _ in
-            guard state.withLock({ $0.period == period }) else { return nil }
+            guard isCurrent(period) else { return nil }
             return try body()
         }
     }

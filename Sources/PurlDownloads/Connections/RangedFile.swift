@@ -77,8 +77,10 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         var requestsGaps = true
         /// How many bytes are there that have not been synchronised.
         var unsafeCount: Int64 = 0
-        /// The disk has lost bytes: what it says of later ones does not count.
-        var hasLostBytes = false
+        /// The ranges that were synchronised last.
+        var safe: RangeJournal?
+        /// What the disk has told of bytes that it has lost: what it says of later ones does not count.
+        var loss: (any Error)?
         /// Digests the pieces of a file that is ranged.
         var checker: PieceChecker?
         var checked = CheckedPieces.none
@@ -89,6 +91,8 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     private let checking: PieceChecking
     private let leastShare: Int64
     private let state = Mutex(State())
+    /// Held while the disk is waited for: who waits next knows what the one before was told.
+    private let synchronizations = Mutex(())
 
     /// - Parameters:
     ///   - checking: What the pieces are digested for.
@@ -281,19 +285,20 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
 
     /// Lets the file become one whose bytes followed one another, if every byte is there and has been checked.
     package func join() throws -> Completeness {
-        try state.withLock { try join(&$0) }
+        try synchronizations.withLock { _ in try state.withLock { try join(&$0) } }
     }
 
     private func join(_ state: inout State) throws -> Completeness {
         guard case .ranged(let plan, _, _) = state.content else { return .sequential }
         guard plan.isComplete else { return .incomplete }
+        if let loss = state.loss { throw loss }
         if let checker = state.checker {
             guard !checker.isPending else { return .checking }
             state.checked = checker.checkedPieces(in: file)
             state.checker = nil
         }
         // As at the end of any transfer: the bytes are safe before the record that counts them, where that is promised.
-        if file.completion == .safe { try file.synchronize() }
+        if file.completion == .safe { try synchronize(&state) }
         // Another program may have removed the record.
         if let data = try file.loadRecord(), let record = SinkRecord(data) {
             try file.saveRecord(try record.stopped(at: plan.total, in: file, inBoot: file.bootIdentifier))
@@ -301,6 +306,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         }
         try file.truncate(to: plan.total)
         state.content = .sequential
+        state.safe = nil
         state.generation += 1
         return .complete
     }
@@ -391,7 +397,12 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
     }
 
     private func save(_ page: RangeJournal.Page, _ state: inout State) throws {
-        guard let journal = Self.journal(of: state.content) else { return }
+        guard var journal = Self.journal(of: state.content) else { return }
+        if state.loss != nil {
+            // What a later attempt finds may only be what was safe before.
+            journal.filled = state.safe?.filled ?? []
+            journal.isClean = false
+        }
         try file.saveRanges(journal, page)
         state.count = journal.presentCount
     }
@@ -457,6 +468,7 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         _ bytes: Range<Int64>, from plan: inout RangePlan, _ version: RangeJournal.Version, _ state: inout State
     ) throws {
         plan.drop(bytes)
+        state.safe = nil
         // The bytes that are missing now are not zero.
         state.content = .ranged(plan, version, isClean: false)
         // So that the page that counts after a power loss soon agrees.
@@ -601,12 +613,14 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
             state.leaderPart = nil
             state.hasBeenRanged = false
             state.unsafeCount = 0
+            state.safe = nil
+            if length == 0 { state.loss = nil }
             state.meters.forgetAll()
             state.checker = nil
             try file.truncate(to: length)
             // After a power loss the journal could be there again, also one that cannot be read now, and agree with what follows
             // of the same version.
-            if mayHaveJournal { try file.synchronize() }
+            if mayHaveJournal { try synchronize(&state) }
             state.count = length
         }
     }
@@ -621,30 +635,52 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
         let (journal, generation, attempt, count) = state.withLock {
             (Self.journal(of: $0.content), $0.generation, $0.attempt, $0.unsafeCount)
         }
-        guard let journal else { return synchronize }
         return { [self] in
-            do {
-                try synchronize()
+            try synchronizations.withLock { _ in
+                try waitForDisk(synchronize)
+                guard let journal else { return }
                 try state.withLock { state in
-                    guard state.generation == generation, state.attempt == attempt, case .ranged = state.content,
-                        !state.hasLostBytes
+                    guard state.generation == generation, state.attempt == attempt, case .ranged = state.content
                     else { return }
+                    state.safe = journal
                     try file.saveRanges(journal, .safe)
                     state.unsafeCount -= min(count, state.unsafeCount)
                 }
-                try synchronize()
-            } catch {
-                // The system tells only once of bytes that it has lost.
-                state.withLock { $0.hasLostBytes = true }
-                throw error
+                try waitForDisk(synchronize)
             }
         }
+    }
+
+    private func waitForDisk(_ synchronize: () throws -> Void) throws {
+        if let loss = state.withLock({ $0.loss }) { throw loss }
+        do {
+            try synchronize()
+        } catch {
+            state.withLock { lose(error, &$0) }
+            throw error
+        }
+    }
+
+    /// The same while the content is being changed.
+    private func synchronize(_ state: inout State) throws {
+        do {
+            try file.synchronize()
+        } catch {
+            lose(error, &state)
+            throw error
+        }
+    }
+
+    /// The system tells only once of bytes that it has lost: what is there and was not safe before counts no more.
+    private func lose(_ error: any Error, _ state: inout State) {
+        state.loss = error
+        try? save(.written, &state)
     }
 
     /// Whether bytes are there that have not been synchronised.
     package var hasUnsafeBytes: Bool {
         state.withLock { state in
-            if case .ranged = state.content { state.unsafeCount > 0 && !state.hasLostBytes } else { false }
+            if case .ranged = state.content { state.unsafeCount > 0 && state.loss == nil } else { false }
         }
     }
 

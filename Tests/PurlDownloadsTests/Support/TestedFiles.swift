@@ -4,7 +4,7 @@ import PurlIO
 import Synchronization
 
 /// The system's files, in a boot that a test chooses, on a disk that takes no byte behind a limit, and has no room to reserve
-/// behind another one, and perhaps lets no file become shorter, or fails once when it is read.
+/// behind another one, and perhaps lets no file become shorter, or fails once when it is read or synchronised.
 struct TestedFiles: FileLayer {
     let boot: String
     var limit = Int64.max
@@ -13,6 +13,7 @@ struct TestedFiles: FileLayer {
     /// The read that fails: the first is 0.
     var failingRead: Int?
     let reads = Reads()
+    var losses = Losses()
     let reservations = Reservations()
 
     /// The lengths that files were to have room for.
@@ -22,6 +23,17 @@ struct TestedFiles: FileLayer {
         var lengths: [Int64] { state.withLock { $0 } }
 
         fileprivate func add(_ length: Int64) { state.withLock { $0.append(length) } }
+    }
+
+    /// Bytes that the disk has lost: one synchronisation is told, and every later one succeeds.
+    final class Losses: Sendable {
+        private let untold = Atomic(0)
+
+        func add() { untold.store(1, ordering: .relaxed) }
+
+        fileprivate func tell() throws(SystemError) {
+            if untold.exchange(0, ordering: .relaxed) > 0 { throw SystemError(code: EIO, operation: "fsync") }
+        }
     }
 
     final class Reads: Sendable {
@@ -88,5 +100,8 @@ private final class TestedFile: OpenFile {
         try file.truncate(to: length)
     }
 
-    func synchronize() throws(SystemError) { try file.synchronize() }
+    func synchronize() throws(SystemError) {
+        try disk.losses.tell()
+        try file.synchronize()
+    }
 }
