@@ -173,11 +173,19 @@ package final class ParallelTransfer: Sendable {
         }
         Worker.shared.run(on: .downloads) { [self] in
             if !file.has(claim) {
-                let damage = Result { try file.cut(to: claim.bytes.lowerBound) }
+                let stop: Stop
+                do {
+                    try file.cut(to: claim.bytes.lowerBound)
+                    stop = .damaged(Self.damage(claim.bytes, Self.otherDigest))
+                } catch {
+                    stop = .failed(error)
+                }
                 state.withLock { state in
-                    switch damage {
-                    case .success: state.stop = state.stop ?? .damaged(Self.damage(claim.bytes, Self.otherDigest))
-                    case .failure(let error): state.stop = state.stop ?? .failed(error)
+                    switch state.stop {
+                    // The leader has ended without an error: if the owner has stopped meanwhile, nothing else keeps the bytes
+                    // from counting as complete.
+                    case .byOwner, nil: state.stop = stop
+                    case .failed, .again, .damaged: break
                     }
                 }
                 onProgress()

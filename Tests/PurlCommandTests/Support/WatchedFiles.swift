@@ -58,20 +58,32 @@ final class WatchedFiles: FileLayer {
 
     private let list = Mutex<[Change]>([])
     private let willMove: @Sendable (String) -> Void
+    private let willRead: @Sendable (String, Int64) -> Void
+    private let willTruncate: @Sendable (String) throws(SystemError) -> Void
     private let observer: @Sendable (Change) -> Void
 
     /// - Parameters:
     ///   - observer: Called after each change, before the next one.
     ///   - willMove: Called before a file is given this path.
+    ///   - willRead: Called before bytes of a file are read.
+    ///   - willTruncate: Called before a file is shortened, which it may refuse.
     init(
         _ observer: @escaping @Sendable (Change) -> Void = { _ in },
-        willMove: @escaping @Sendable (_ path: String) -> Void = { _ in }
+        willMove: @escaping @Sendable (_ path: String) -> Void = { _ in },
+        willRead: @escaping @Sendable (_ name: String, _ offset: Int64) -> Void = { _, _ in },
+        willTruncate: @escaping @Sendable (_ name: String) throws(SystemError) -> Void = { _ throws(SystemError) in }
     ) {
         self.willMove = willMove
+        self.willRead = willRead
+        self.willTruncate = willTruncate
         self.observer = observer
     }
 
     var changes: [Change] { list.withLock { $0 } }
+
+    fileprivate func read(_ name: String, at offset: Int64) { willRead(name, offset) }
+
+    fileprivate func truncate(_ name: String) throws(SystemError) { try willTruncate(name) }
 
     fileprivate func make<Result>(
         _ change: Change, _ body: () throws(SystemError) -> Result
@@ -134,7 +146,8 @@ private final class WatchedFile: OpenFile {
     func isFound(at path: String) -> Bool { file.isFound(at: path) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
-        try file.read(into: buffer, at: offset)
+        files.read(name, at: offset)
+        return try file.read(into: buffer, at: offset)
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
@@ -146,6 +159,7 @@ private final class WatchedFile: OpenFile {
     }
 
     func truncate(to length: Int64) throws(SystemError) {
+        try files.truncate(name)
         try files.make(.truncate(name)) { () throws(SystemError) in try file.truncate(to: length) }
     }
 
