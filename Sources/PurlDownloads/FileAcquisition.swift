@@ -130,6 +130,9 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
             state.task = task
             state.connections = transfer
             state.presentCount = nil
+            // What the last task's response was says nothing of this one's.
+            state.refusal = nil
+            state.isComplete = false
             return state.isStopped
         }
         if isStopped { task.cancel() } else { task.resume() }
@@ -229,6 +232,7 @@ final class FileAcquisition: NSObject, URLSessionDataDelegate {
         case .failed(let error, _): transferEnded(error)
         case .again(let error, let response):
             if isStopped { return self.end(.over) }
+            if let refusal = state.withLock({ $0.refusal }) { return self.end(refusal) }
             let hasProgress = state.withLock { state in
                 let present = sink.presentCount
                 defer { state.furthest = max(state.furthest, present) }

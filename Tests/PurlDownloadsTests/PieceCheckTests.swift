@@ -2,6 +2,7 @@ import Foundation
 import Purl
 import PurlHTTP
 import PurlTesting
+import Synchronization
 import Testing
 
 @testable import PurlDownloads
@@ -277,6 +278,78 @@ extension RangedFileTests {
             guard case .right = await results.next() else { throw CocoaError(.featureUnsupported) }
         }
         #expect(try content.matches(fileAt: #require(third.fileURL)))
+    }
+
+    /// A complete file as a killed process has left it, whose pieces are digested, and one of them is damaged.
+    private func damagedFile() async throws -> RangedFile {
+        let first = open(checking: .recorded)
+        let generation = try await divided(first)
+        first.forget(RangedFile.leader, in: generation)
+        let results = Results(first)
+        var reader = 0
+        while let range = first.assign(reader + 1, in: generation) {
+            reader += 1
+            #expect(try first.place(piece(range), by: reader, in: generation) == .over)
+        }
+        for _ in 0..<8 { _ = await results.next() }
+        try changeByte(at: UInt64(3 * mebi + 12_345))
+        return try relocated(first)
+    }
+
+    /// How an attempt ends whose leader has ended without a response that was accepted.
+    private func end(_ error: URLError?, of file: RangedFile) async -> ParallelTransfer.End {
+        let transfer = ParallelTransfer(file, 1, session: .shared, ParallelTransfer.Experience())
+        let end = await withCheckedContinuation { continuation in
+            transfer.leaderEnded(error) { continuation.resume(returning: $0) }
+        }
+        return withExtendedLifetime(transfer) { end }
+    }
+
+    @Test("Another leader follows one that has found a damaged piece, and none at once one that was refused")
+    func refusedLeader() async throws {
+        let file = try await damagedFile()
+        _ = try file.length
+        let first = await end(nil, of: file)
+        guard case .again(nil, nil) = first else {
+            Issue.record("\(first)")
+            return
+        }
+        #expect(file.droppedPieces == 1)
+        let second = await end(URLError(.cancelled), of: file)
+        guard case .leader(let error?) = second else {
+            Issue.record("\(second)")
+            return
+        }
+        #expect((error as? URLError)?.code == .cancelled)
+    }
+
+    @Test("A server that refuses the piece which is missing again is left alone for as long as it asks")
+    func refusedPiece() async throws {
+        let place = try #require(try await damagedFile().fileURL)
+        let fixture = try DownloadFixture()
+        let arrivals = Mutex<[ContinuousClock.Instant]>([])
+        let reply = Reply.generated(content).entityTag("\"v1\"")
+        let url = fixture.server.route(
+            "/f",
+            .computed { _ in
+                let count = arrivals.withLock { arrivals in
+                    arrivals.append(.now)
+                    return arrivals.count
+                }
+                return count == 1 ? .status(503).field("Retry-After", "1") : reply
+            })
+        let configuration = fixture.configuration(retries: 1)
+        configuration.session.files = TestedFiles(boot: "a")
+        let download = Downloader(url: url, configuration: configuration)
+        try FileManager.default.createDirectory(at: fixture.unfinished, withIntermediateDirectories: true)
+        try FileManager.default.moveItem(at: place, to: fixture.partial(download))
+        try FileManager.default.moveItem(at: place.appendingPathExtension("resume"), to: fixture.record(download))
+        download.start()
+        #expect(try content.matches(fileAt: try await download.file()))
+        #expect(fixture.ranges == Array(repeating: "bytes=3145728-4194303", count: 2))
+        let times = arrivals.withLock { $0 }
+        try #require(times.count == 2)
+        #expect(times[1] - times[0] >= .seconds(1))
     }
 
     @Test("A digest in the ledger that is damaged itself costs a request, and not a second one")

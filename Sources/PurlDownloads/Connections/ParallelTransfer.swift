@@ -489,7 +489,10 @@ package final class ParallelTransfer: Sendable {
             case .checking:
                 if case .byOwner = state.stop { return .failed(URLError(.cancelled), nil) }
                 return nil
-            case .incomplete where file.droppedPieces > 0: return .again(error, nil)
+            case .incomplete where file.droppedPieces > 0:
+                // A leader without a response that was accepted has failed by itself: the server may want to be left alone.
+                if let error, state.presentCount == nil { return .leader(error) }
+                return .again(error, nil)
             case .incomplete, .sequential: break
             }
         } catch {
