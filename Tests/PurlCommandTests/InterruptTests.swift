@@ -87,5 +87,11 @@ struct InterruptTests {
         }
         #expect(folder.names.contains("film.bin") == (rest == .right))
         #expect(server.requests.count == 2)
+        guard rest != .right else { return }
+
+        // The next command does not count the wrong bytes either.
+        server.route("/film.bin", .generated(content).entityTag("\"v1\""))
+        #expect(try await PurlProcess.run(["get", url.absoluteString], in: folder).exitCode == 0)
+        #expect(folder.contents("film.bin") == content.data)
     }
 }

@@ -500,11 +500,11 @@ package final class RangedFile: FileSink, PipedSink, ConcurrentSink, GappedSink 
 
     /// The same for the end of a file that one connection has brought.
     func cut(to length: Int64) throws {
-        let record = try file.loadRecord().flatMap { SinkRecord($0) }
         // Without a record nothing tells of which version they are.
-        try truncate(to: record == nil ? 0 : length)
-        guard let record else { return }
+        guard let record = try file.loadRecord().flatMap({ SinkRecord($0) }) else { return try truncate(to: 0) }
+        // First, so that they count no more where they cannot be cut off.
         try file.saveRecord(try record.stopped(at: length, in: file, inBoot: file.bootIdentifier))
+        try truncate(to: length)
     }
 
     // MARK: BodySink
