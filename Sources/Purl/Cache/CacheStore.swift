@@ -351,7 +351,8 @@ final class CacheStore: Sendable {
         if state.withLock({ !$0.waiting.isEmpty }) { scan() }
         while let (discarded, slots) = takeUpdates() {
             for name in discarded { folder.remove(name) }
-            for slot in slots { write(slot) }
+            // In an order that is the same in every process, for simulations.
+            for slot in slots.sorted(by: { ($0.number, $0.variant) < ($1.number, $1.variant) }) { write(slot) }
         }
         Outdated.remove(self)
     }
