@@ -29,8 +29,9 @@ struct InProcessGet {
         try logs.write("", to: "log")
         let log = try FileHandle(forWritingTo: logs.file("log"))
         let console = Console(log.fileDescriptor)
+        let display = ProgressDisplay(console, count: 1)
         let context = FileDownload.Context(
-            options: options, checksums: nil, session: session, display: ProgressDisplay(console, count: 1),
+            options: options, checksums: nil, session: session, display: display,
             reservations: PathReservations(), isOneOfMany: false)
         let download = FileDownload(options.requests[0], number: 0, context, console: console)
         let place = download.destination(in: folder.url, after: EarlierAttempts(in: folder.url))
@@ -39,6 +40,8 @@ struct InProcessGet {
         } else {
             outcome = .failed
         }
+        // It writes from a thread of its own.
+        await display.stop()
         try log.close()
         lines = String(decoding: logs.contents("log"), as: UTF8.self).split(separator: "\n").map(String.init)
     }
