@@ -229,7 +229,10 @@ extension BackgroundHome {
     func makeSession(
         _ delegate: (any URLSessionDelegate)?, through files: any FileLayer, continuing: Bool = false
     ) -> URLSession {
-        var values = configuration { $0.continuesDownloadsAfterRelaunch = continuing }.snapshot
+        var values = configuration {
+            $0.continuesDownloadsAfterRelaunch = continuing
+            $0.graceClock = ManualClock()
+        }.snapshot
         values.files = files
         return sandbox.session(of: URLSessionConfiguration(values), delegate)
     }

@@ -54,6 +54,8 @@ struct UnkeptTaskTests {
         #expect(isRight)
         session.downloadTask(with: server.url("/held")) { _, _, _ in }.resume()
         await server.wait { $0.requests.last?.bytesSent == 600_000 }
+        // The file of the first one is removed after its handler has returned, and before this.
+        _ = await session.allTasks
         let after = try home.afterCrash()
         session.invalidateAndCancel()
         await witness.wait { $0.last == .invalid }

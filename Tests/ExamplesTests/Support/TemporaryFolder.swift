@@ -18,7 +18,7 @@ final class TemporaryFolder: Sendable {
 
     /// Returns when there is a file of this many bytes in the folder, or in one within it.
     func waitForFile(ofSize size: Int) async {
-        while !sizes.contains(size) { await Task.yield() }
+        while !sizes.contains(size), !Task.isCancelled { await Task.yield() }
     }
 
     private var sizes: [Int] {
