@@ -91,6 +91,14 @@ enum TransferPurpose {
 /// another one follows. It ends in exactly one `conclude`.
 @NetworkActor
 final class Transfer {
+    /// The connection of a stream, which goes to the delegate.
+    private struct Capture {
+        let connection: BlockingSocket
+        /// What has arrived and was not read.
+        let bytes: [UInt8]
+        let isReadClosed: Bool
+    }
+
     let session: URLSession
     let source: TransferSource
     let calls: DelegateCalls
@@ -607,46 +615,35 @@ final class Transfer {
         }
     }
 
-    /// The one end of every transfer, but that of a stream whose connection goes to the delegate.
-    private func conclude(_ failure: (any Error)?) {
-        endUpload { [self] in deliverEnd(failure) }
-    }
-
-    /// Calls when what it takes to resume the upload, if there is one, has reached its readers.
-    private func endUpload(then completion: @escaping @NetworkActor () -> Void) {
-        if upload == nil { completion() } else { uploadRecorder.end(then: completion) }
-    }
-
-    private func deliverEnd(_ failure: (any Error)?) {
-        guard advance(.conclude) else { return }
-        calls.trace?.completed(failure)
-        receiver?.conclude()
-        detach()
-        conversation?.conclude(failure)
-        calls.makeLastCalls().deliver(failure, content: receiver?.content ?? Data(), file: storage?.partial)
-        releaseParts()
-    }
-
     /// Concludes a stream whose connection belongs to its delegate from now on.
     ///
     /// - Parameter bytes: What has arrived and was not read.
     func conclude(capturing connection: BlockingSocket, after bytes: [UInt8], isReadClosed: Bool) {
         guard advance(.finish) else { return }
-        endUpload { [self] in
-            guard advance(.conclude) else { return }
-            calls.trace?.completed(nil)
-            calls.currentMetrics?.markEnd()
-            detach()
-            conversation?.conclude(nil)
-            calls.makeLastCalls().deliver(connection, after: bytes, isReadClosed: isReadClosed)
-            releaseParts()
-        }
+        calls.currentMetrics?.markEnd()
+        conclude(nil, capture: Capture(connection: connection, bytes: bytes, isReadClosed: isReadClosed))
     }
 
-    /// Stops the deadlines, and the task's messages.
-    private func detach() {
+    /// The one end of every transfer. What it takes to resume an upload reaches its readers before that.
+    private func conclude(_ failure: (any Error)?, capture: Capture? = nil) {
+        guard upload != nil else { return deliverEnd(failure, capture) }
+        uploadRecorder.end { [self] in deliverEnd(failure, capture) }
+    }
+
+    private func deliverEnd(_ failure: (any Error)?, _ capture: Capture?) {
+        guard advance(.conclude) else { return }
+        calls.trace?.completed(failure)
+        receiver?.conclude()
         deadlines.stop()
         calls.task.detachTransfer()
+        conversation?.conclude(failure)
+        let lastCalls = calls.makeLastCalls()
+        if let capture {
+            lastCalls.deliver(capture.connection, after: capture.bytes, isReadClosed: capture.isReadClosed)
+        } else {
+            lastCalls.deliver(failure, content: receiver?.content ?? Data(), file: storage?.partial)
+        }
+        releaseParts()
     }
 
     /// Releases the parts of the transfer, which refer to it.
