@@ -268,11 +268,7 @@ extension RangedFileTests {
         #expect(try third.length == length)
         #expect(third.presentCount == first.presentCount - mebi)
         let (_, generation) = try #require(try third.split(over: 1))
-        var reader = 0
-        while let range = third.assign(reader + 1, in: generation) {
-            reader += 1
-            #expect(try third.place(piece(range), by: reader, in: generation) == .over)
-        }
+        try fill(third, in: generation)
         let results = Results(third)
         while try third.join() == .checking {
             guard case .right = await results.next() else { throw CocoaError(.featureUnsupported) }
@@ -286,11 +282,7 @@ extension RangedFileTests {
         let generation = try await divided(first)
         first.forget(RangedFile.leader, in: generation)
         let results = Results(first)
-        var reader = 0
-        while let range = first.assign(reader + 1, in: generation) {
-            reader += 1
-            #expect(try first.place(piece(range), by: reader, in: generation) == .over)
-        }
+        try fill(first, in: generation)
         for _ in 0..<8 { _ = await results.next() }
         try changeByte(at: UInt64(3 * mebi + 12_345))
         return try relocated(first)
@@ -364,11 +356,7 @@ extension RangedFileTests {
         let (_, generation) = try #require(try copy.split(over: 1))
         let range = try #require(copy.plan(in: generation)?.present.last)
         #expect(range.lowerBound == start + mebi)
-        var reader = 0
-        while let range = copy.assign(reader + 1, in: generation) {
-            reader += 1
-            #expect(try copy.place(piece(range), by: reader, in: generation) == .over)
-        }
+        try fill(copy, in: generation)
         while try copy.join() == .checking { _ = await results.next() }
         #expect(copy.droppedPieces == 0)
         #expect(try content.matches(fileAt: #require(copy.fileURL)))
@@ -423,11 +411,7 @@ extension RangedFileTests {
         let generation = try await divided(file)
         file.forget(RangedFile.leader, in: generation)
         let results = Results(file)
-        var reader = 0
-        while let range = file.assign(reader + 1, in: generation) {
-            reader += 1
-            #expect(try file.place(piece(range), by: reader, in: generation) == .over)
-        }
+        try fill(file, in: generation)
         while try file.join() == .checking { _ = await results.next() }
         let expected = try await listed()
         #expect(file.checkedPieces == .digested(FilePieces(total: 8 * mebi), Array(expected.joined())))

@@ -243,8 +243,7 @@ final class RangedFileTests {
     }
 
     /// Places all bytes that are missing.
-    private func fill(_ file: RangedFile, in generation: RangedFile.Generation) throws {
-        file.forget(RangedFile.leader, in: generation)
+    func fill(_ file: RangedFile, in generation: RangedFile.Generation) throws {
         var reader = 0
         while let range = file.assign(reader + 1, in: generation) {
             reader += 1
@@ -257,6 +256,7 @@ final class RangedFileTests {
         let file = open()
         let generation = try await divided(file)
         #expect(try file.join() == .incomplete)
+        file.forget(RangedFile.leader, in: generation)
         try fill(file, in: generation)
         if !hasRecord { try FileManager.default.removeItem(at: place.appendingPathExtension("resume")) }
         #expect(try file.join() == .complete)
@@ -270,6 +270,7 @@ final class RangedFileTests {
         let losses = TestedFiles.Losses()
         let file = open(losses: losses)
         let generation = try await divided(file)
+        file.forget(RangedFile.leader, in: generation)
         try fill(file, in: generation)
         losses.add()
         // The disk tells of it only once.
@@ -306,7 +307,9 @@ final class RangedFileTests {
     func lostBytesAtEnd() async throws {
         let losses = TestedFiles.Losses()
         let file = open(losses: losses)
-        try fill(file, in: try await divided(file))
+        let generation = try await divided(file)
+        file.forget(RangedFile.leader, in: generation)
+        try fill(file, in: generation)
         losses.add()
         for _ in 0..<2 { #expect(throws: (any Error).self) { try file.join() } }
     }
