@@ -149,6 +149,13 @@ final class UploadWitness: NSObject, RecordingDelegate, URLSessionDataDelegate, 
     }
 }
 
+extension URLSession {
+    /// Returns when the delegate queue has made the calls that it holds now.
+    func delegateQueueHasMadeItsCalls() async {
+        await withCheckedContinuation { continuation in delegateQueue.addOperation { continuation.resume() } }
+    }
+}
+
 extension URLError {
     /// The sentence that states what happened.
     var localizedFailureReasonText: String? { userInfo[NSLocalizedFailureReasonErrorKey] as? String }

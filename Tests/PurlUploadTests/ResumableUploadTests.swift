@@ -483,10 +483,7 @@ struct ResumableUploadTests {
         await witness.completion()
         await NetworkThread.settle()
         session.finishTasksAndInvalidate()
-        // What the delegate queue still held comes before this.
-        await withCheckedContinuation { continuation in
-            session.delegateQueue.addOperation { continuation.resume() }
-        }
+        await session.delegateQueueHasMadeItsCalls()
         #expect(
             witness.questions == [.neededStream, .interim(104), .neededStreamFrom(400_000), .completed(.cancelled)])
     }

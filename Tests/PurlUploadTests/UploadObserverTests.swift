@@ -50,10 +50,7 @@ struct UploadObserverTests {
         await witness.completion()
         let calls = log.events
         session.finishTasksAndInvalidate()
-        // What the delegate queue still held comes before this.
-        await withCheckedContinuation { continuation in
-            session.delegateQueue.addOperation { continuation.resume() }
-        }
+        await session.delegateQueueHasMadeItsCalls()
         #expect(log.events == calls && calls.allSatisfy { $0 })
         site.expectWhole()
     }
