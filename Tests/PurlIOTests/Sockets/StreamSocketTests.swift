@@ -2,7 +2,7 @@ import Testing
 
 @testable import PurlIO
 
-@Suite("A stream socket owns its descriptor", .timeLimit(.minutes(5)))
+@Suite("A stream socket owns its descriptor", .timeLimit(.minutes(1)))
 @NetworkActor struct StreamSocketTests {
     private let loop = PollerKind.native.makeLoop()
 

@@ -49,8 +49,8 @@ final class TemporaryFolder: Sendable {
 }
 
 extension TransferTrace {
-    /// Returns when an event of the trace satisfies a condition `count` times, or when the test is cancelled. The network thread and the delegate queue are
-    /// not to be asked: that would be events, too.
+    /// Returns when an event of the trace satisfies a condition `count` times, or when the test is cancelled. The network
+    /// thread and the delegate queue are not to be asked: that would be events, too.
     func waits(_ count: Int = 1, for condition: (Event) -> Bool) async {
         while events.count(where: condition) < count, !Task.isCancelled { await Task.yield() }
     }
