@@ -11,7 +11,7 @@ public final class World: Sendable {
     public struct Network: Sendable, Hashable {
         /// How long a segment is on its way.
         public var latency: ClosedRange<Duration> = .microseconds(200) ... .milliseconds(60)
-        /// How fast a connection is.
+        /// How many bytes a second the connections between a computer and a server carry together, in each direction.
         public var bytesPerSecond: Int64 = 10_000_000
 
         /// A network of 0.2 to 60 ms and 10 MB/s.
