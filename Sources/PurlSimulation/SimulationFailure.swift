@@ -6,7 +6,7 @@ public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
     public enum Reason: Sendable, CustomStringConvertible {
         /// The program has thrown an error.
         case thrown(any Error)
-        /// Nothing can run and nothing is due, but the program has not ended: who waits for what.
+        /// Nothing can run and nothing is due, but the program, or a task that it has resumed, has not ended: who waits for what.
         case stuck([String])
         /// The program has done what cannot be simulated.
         case refused(String)

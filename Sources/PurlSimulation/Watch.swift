@@ -6,9 +6,15 @@ import PurlTesting
 struct Watch {
     /// What a task was seen to do.
     private struct Seen {
+        enum State {
+            case made
+            case running
+            case suspended
+            case completed
+        }
+
+        var state = State.made
         var queued: [TransferTrace.DelegateCall] = []
-        var hasBegun = false
-        var isCompleted = false
         var isCancelled = false
         var hasCompleted = false
         var hasResult = false
@@ -42,7 +48,19 @@ struct Watch {
 
     /// Whether every task that was resumed has completed, and all its calls have returned.
     var isQuiet: Bool {
-        tasks.values.allSatisfy { !$0.hasBegun || $0.isCompleted && $0.queued.isEmpty && $0.running == nil }
+        tasks.values.allSatisfy { seen in
+            switch seen.state {
+            case .made: true
+            case .running, .suspended: false
+            case .completed: seen.queued.isEmpty && seen.running == nil
+            }
+        }
+    }
+
+    /// The tasks that neither have completed nor are suspended, in words.
+    var running: [String] {
+        tasks.sorted { $0.key < $1.key }.filter { $0.value.state == .running }
+            .map { "task \($0.key) at \($0.value.url) has not ended" }
     }
 
     /// The rules that were broken since it was last asked.
@@ -61,9 +79,11 @@ struct Watch {
             // As PurlDownloads marks such a task.
             seen.isCheckedByDigest = URL(string: url)?.fragment?.contains("sha256=") == true
         case .redirect(let url): seen.url = url
-        case .call(.resume): seen.hasBegun = true
+        // The program may call what it does not know to have completed.
+        case .call(.resume) where seen.state != .completed: seen.state = .running
+        case .call(.suspend) where seen.state != .completed: seen.state = .suspended
         case .call(.cancel), .message(.cancel): seen.isCancelled = true
-        case .completed, .replaced: seen.isCompleted = true
+        case .completed, .replaced: seen.state = .completed
         case .requestHead(let head):
             seen.progress = [:]
             seen.url = head.url

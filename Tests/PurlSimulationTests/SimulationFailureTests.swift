@@ -36,6 +36,38 @@ import Testing
         #expect(failure.description.hasPrefix("Seed 5, step"))
     }
 
+    /// A delegate that never says what becomes of the response.
+    private final class Undecided: NSObject, URLSessionDataDelegate {
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+            completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+        ) {}
+    }
+
+    @Test(arguments: [false, true])
+    func aTaskForWhichNothingWaitsAndThatNeverEndsIsNamed(isSuspended: Bool) throws {
+        let failure = failure { world in
+            let url = world.server("mirror.example").route("/film", .generated(size: 9_000))
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.timeoutIntervalForRequest = .infinity
+            configuration.timeoutIntervalForResource = .infinity
+            let session = URLSession(configuration: configuration, delegate: Undecided(), delegateQueue: nil)
+            let task = session.dataTask(with: url)
+            task.resume()
+            try await world.sleep(for: .seconds(1))
+            if isSuspended { task.suspend() }
+        }
+        guard !isSuspended else {
+            #expect(failure == nil)
+            return
+        }
+        guard case .stuck(let waiting) = try #require(failure).reason else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(waiting == ["program: task 1 at http://mirror.example/film has not ended"])
+    }
+
     @Test func whatIsLeftOfAProgramStartsNothingWhenItsSimulationIsOver() async throws {
         let left = Mutex<(world: World, computer: Computer)?>(nil)
         try Simulation(1).run { world in

@@ -447,6 +447,11 @@ final class SimulatedProcess: @unchecked Sendable {
     /// Whether every task that was made and resumed has completed.
     var isQuiet: Bool { watches.values.allSatisfy(\.isQuiet) }
 
+    /// Its tasks that run, in words.
+    var runningTasks: [String] {
+        isAlive ? watches.sorted { $0.key < $1.key }.flatMap(\.value.running).map { "\(name): \($0)" } : []
+    }
+
     /// What the process has left though its tasks are over, in words.
     var leftovers: [String] {
         // A server, which has no tasks, does not learn of a connection that has become half open.

@@ -112,6 +112,9 @@ final class Scheduler: @unchecked Sendable {
             step()
         }
         guard failure == nil else { return }
+        // What waits for something that is due later is left alone.
+        let running = ready.isEmpty && nextEvent == nil ? processes.flatMap(\.runningTasks) : []
+        if !running.isEmpty { return fail(.stuck(running)) }
         let left = processes.flatMap { process in process.leftovers.map { "\(process.name): \($0) at the end" } }
         if !left.isEmpty { fail(.broken(left)) }
     }
