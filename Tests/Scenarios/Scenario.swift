@@ -19,7 +19,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
         pausedDownload, relaunchedDownload, interruptedSession, managedDownloads, severalConnections, patientManager,
         resumedUpload, relaunchedUpload, appendedFile, sharedFile, cachedPages, sharedConnections, slowReader,
         webSocketConversation, streamConversation, invalidatedSession, redirectsAndCredentials, replacedDownload,
-        cancelledCalls, joiningCallers, mirroredDownload, becomingTasks, pausedConnections,
+        cancelledCalls, joiningCallers, mirroredDownload, becomingTasks, pausedConnections, restartedServer,
     ]
 
     /// The scenario of a name; `nil` where there is none.
