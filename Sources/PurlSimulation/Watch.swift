@@ -58,7 +58,7 @@ struct Watch {
     }
 
     /// The tasks that neither have completed nor are suspended, in words.
-    var running: [String] {
+    var runningTasks: [String] {
         tasks.sorted { $0.key < $1.key }.filter { $0.value.state == .running }
             .map { "task \($0.key) at \($0.value.url) has not ended" }
     }

@@ -449,7 +449,7 @@ final class SimulatedProcess: @unchecked Sendable {
 
     /// Its tasks that run, in words.
     var runningTasks: [String] {
-        isAlive ? watches.sorted { $0.key < $1.key }.flatMap(\.value.running).map { "\(name): \($0)" } : []
+        isAlive ? watches.sorted { $0.key < $1.key }.flatMap(\.value.runningTasks).map { "\(name): \($0)" } : []
     }
 
     /// What the process has left though its tasks are over, in words.
