@@ -47,17 +47,9 @@ extension Scenario {
             }
             _ = try? await acts.value
             for (number, download) in downloads.enumerated() {
-                for attempt in 0... {
-                    try require(attempt < 100, "film \(number) does not arrive: \(download.state)")
-                    download.start()
-                    guard let file = try? await download.file() else {
-                        try await world.sleep(for: .seconds(30))
-                        continue
-                    }
-                    try films[number].requireOneVersion(file)
-                    finished.change { $0[number] = file }
-                    break
-                }
+                let file = try await download.file(within: 100, in: world)
+                try films[number].requireOneVersion(file)
+                finished.change { $0[number] = file }
             }
             for (server, accepted) in zip(mirrors, accepted) {
                 for request in server.requests where request.connection > accepted {
@@ -103,15 +95,7 @@ extension Scenario {
                     download.start()
                 }
             }
-            for attempt in 0... {
-                try require(attempt < 50, "the film does not arrive: \(download.state)")
-                download.start()
-                guard let file = try? await download.file() else {
-                    try await world.sleep(for: .seconds(30))
-                    continue
-                }
-                return try film.requireOneVersion(file)
-            }
+            try film.requireOneVersion(try await download.file(within: 50, in: world))
         }
         try Film.requireConditions(server.requests)
         // A small one is on its way as a whole before its parts are requested.

@@ -36,15 +36,9 @@ extension Scenario {
             configuration.retryPolicy.maximumRetries = 20
             let manager = DownloadManager(configuration: configuration)
             let download = manager.download(urls[0], sha256: sha256, mirrors: Array(urls.dropFirst()))
-            for attempt in 0... {
-                try require(attempt < 20, "the film does not arrive: \(download.state)")
-                download.start()
-                if let file = try? await download.file() {
-                    try require(try content.matches(fileAt: file), "the film is another one")
-                    return await manager.waitUntilIdle()
-                }
-                try await world.sleep(for: .seconds(30))
-            }
+            let file = try await download.file(within: 20, in: world)
+            try require(try content.matches(fileAt: file), "the film is another one")
+            await manager.waitUntilIdle()
         }
         try await laptop.requireNothingUnfinished(after: surprises)
     }

@@ -24,15 +24,8 @@ extension Scenario {
             configuration.connections.leastShare = 64 << 10
             configuration.retryPolicy.maximumRetries = 20
             let download = Downloader(url: url, configuration: configuration)
-            for attempt in 0... {
-                try require(attempt < 100, "the film does not arrive: \(download.state)")
-                download.start()
-                if let file = try? await download.file() {
-                    try film.requireOneVersion(file)
-                    return await download.waitUntilIdle()
-                }
-                try await world.sleep(for: .seconds(30))
-            }
+            try film.requireOneVersion(try await download.file(within: 100, in: world))
+            await download.waitUntilIdle()
         }
         world.chaos = []
         try await laptop.requireNothingUnfinished(after: .init(powerLosses: 1))
